@@ -1,0 +1,45 @@
+# Every target prepares what it needs in .venv; nothing but Python 3.11 or later and make is assumed.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+
+.PHONY: setup demo test test-slow lint bench docs clean
+
+setup: .venv/.setup
+
+demo: .venv/.setup
+	$(BIN)/abstain demo
+
+test: .venv/.test lint
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: .venv/.test
+	$(BIN)/python -m pytest -m slow
+
+lint: .venv/.test
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: .venv/.bench
+	$(BIN)/python -m benchmarks
+
+docs: .venv/.docs
+	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build
+	@echo "docs/_build/index.html"
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis docs/_build abstain-demo build dist
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/.setup: pyproject.toml
+	@echo "Preparing .venv (the first time only; about a minute)"
+	$(PYTHON) -m venv .venv
+	$(PIP) install --editable ".[all]"
+	@touch $@
+
+# pip reads dependency groups from pyproject.toml since 25.1.
+.venv/.test .venv/.docs .venv/.bench: .venv/.%: .venv/.setup
+	$(PIP) install --upgrade "pip>=25.1"
+	$(PIP) install --group $*
+	@touch $@

@@ -1,0 +1,35 @@
+"""Decide which predictions of a classifier should go to a person instead.
+
+The front door: everything else is reached through its room (``abstain.metrics``, ...).
+Names load on first use, so that ``import abstain`` and the command line start at once.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from abstain._exceptions import AbstainError
+    from abstain.abstainer import Abstainer
+    from abstain.decisions import Decisions
+    from abstain.policy import Policy
+
+__version__ = "0.1.0"
+
+__all__ = ["AbstainError", "Abstainer", "Decisions", "Policy", "__version__"]
+
+_HOMES = {
+    "AbstainError": "abstain._exceptions",
+    "Abstainer": "abstain.abstainer",
+    "Decisions": "abstain.decisions",
+    "Policy": "abstain.policy",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'abstain' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,40 @@
+"""The errors and warnings that are outcomes rather than wrong input.
+
+Wrong input raises ``ValueError`` or ``TypeError``; an optional package that is missing raises
+``ImportError``. What the data themselves do not allow is under ``AbstainError``::
+
+    AbstainError
+    ├── NotIdentifiable      the class proportions cannot be told from these scores
+    ├── PolicyError          a policy file is cut, edited, or of an unknown schema
+    └── TargetUnreachable    no abstention reaches the target
+
+    RepairWarning            input was repaired (clipped, dropped); the message has the count
+"""
+
+__all__ = [
+    "AbstainError",
+    "NotIdentifiable",
+    "PolicyError",
+    "RepairWarning",
+    "TargetUnreachable",
+]
+
+
+class AbstainError(Exception):
+    """Base of the errors that say what the data do not allow."""
+
+
+class NotIdentifiable(AbstainError):  # noqa: N818 - named for the outcome
+    """The class proportions cannot be told apart from these scores."""
+
+
+class PolicyError(AbstainError):
+    """A policy file cannot be trusted or understood."""
+
+
+class TargetUnreachable(AbstainError):  # noqa: N818 - named for the outcome
+    """No abstention, however large, reaches the target."""
+
+
+class RepairWarning(UserWarning):
+    """Input was repaired in a way its owner should know about."""

@@ -1,0 +1,351 @@
+"""Every check on user input, and its message.
+
+A message says which argument, the rule, what came, where, and what to do. The checks return
+plain arrays in one form (two-dimensional, float64, classes as column numbers), so that nothing
+behind them checks again. Inputs are never changed in place.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "FloatArray",
+    "IntArray",
+    "Scale",
+    "check_budget",
+    "check_classes",
+    "check_fraction",
+    "check_labels",
+    "check_priors",
+    "check_proba",
+    "check_same_length",
+    "check_sample_weight",
+    "check_scores",
+    "check_seed",
+    "to_logits",
+]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+Scale = Literal["probabilities", "logits"]
+
+# How far a row of probabilities may be from summing to 1: float32 softmax outputs of a
+# thousand classes, or four printed decimals of ten, stay inside.
+ROW_SUM_TOLERANCE = 1e-3
+
+
+def check_scores(
+    scores: ArrayLike, *, scale: Scale, name: str = "scores", n_classes: int | None = None
+) -> FloatArray:
+    """Return scores as a float64 matrix with one column per class.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,) or (n, n_classes)
+        One dimension means the probability or logit of the positive class of two.
+    scale : {"probabilities", "logits"}
+        What the numbers are; never guessed.
+    name : str
+        The argument's name, for messages.
+    n_classes : int, optional
+        The number of columns there must be.
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes)
+        Probabilities whose rows sum to 1, or logits. Binary logits given in one
+        dimension become the columns ``(0, logit)``.
+    """
+    if scale not in get_args(Scale):
+        raise ValueError(f'`scale` must be "probabilities" or "logits"; got {scale!r}.')
+    matrix = _two_columns(_float_array(scores, name), scale, name)
+    if matrix.shape[0] == 0:
+        raise ValueError(f"`{name}` is empty; pass at least one row.")
+    if matrix.shape[1] < 2:
+        raise ValueError(
+            f"`{name}` has {matrix.shape[1]} column; pass one column per class, or a "
+            f"one-dimensional array with the score of the positive class."
+        )
+    if n_classes is not None and matrix.shape[1] != n_classes:
+        raise ValueError(
+            f"`{name}` must have one column for each of the {n_classes} classes; "
+            f"got {matrix.shape[1]} columns."
+        )
+    _check_finite(matrix, name)
+    return _normalised(matrix, name) if scale == "probabilities" else matrix
+
+
+def check_proba(
+    proba: ArrayLike, *, name: str = "proba", n_classes: int | None = None
+) -> FloatArray:
+    """Return class probabilities as a matrix whose rows sum to 1."""
+    return check_scores(proba, scale="probabilities", name=name, n_classes=n_classes)
+
+
+def to_logits(scores: ArrayLike, *, scale: Scale, n_classes: int | None = None) -> FloatArray:
+    """Return scores as logits: themselves, or the logarithm of the probabilities.
+
+    Probabilities of 0 are taken as the smallest step of the precision they came in, which is
+    the least that a saturated classifier can have meant.
+    """
+    matrix = check_scores(scores, scale=scale, n_classes=n_classes)
+    if scale == "logits":
+        return matrix
+    dtype = getattr(scores, "dtype", np.float64)
+    single = isinstance(dtype, np.dtype) and dtype.itemsize < 8 and dtype.kind == "f"
+    smallest = np.finfo(np.float32 if single else np.float64).eps
+    logits: FloatArray = np.log(np.maximum(matrix, smallest))
+    return logits
+
+
+def check_classes(
+    y: ArrayLike, *, n_columns: int, classes: Sequence[Any] | NDArray[Any] | None = None
+) -> NDArray[Any]:
+    """Return the class label of each score column.
+
+    Given ``classes`` are taken as they are. Otherwise the sorted distinct labels are, if there
+    is one for each column, or ``0 .. n_columns - 1`` if the labels are such numbers.
+    """
+    labels = _label_array(y, "y")
+    if classes is not None:
+        given = _label_array(classes, "classes")
+        if len(set(given.tolist())) != len(given):
+            raise ValueError(f"`classes` must be distinct; got {given.tolist()}.")
+        if len(given) != n_columns:
+            raise ValueError(
+                f"`classes` must name each of the {n_columns} score columns; got {len(given)}."
+            )
+        return given
+    distinct = _sorted_distinct(labels)
+    if len(distinct) == n_columns:
+        return distinct
+    if labels.dtype.kind in "iub" and distinct.min() >= 0 and distinct.max() < n_columns:
+        return np.arange(n_columns)
+    raise ValueError(
+        f"`scores` has {n_columns} columns but `y` has {len(distinct)} distinct labels "
+        f"({_listed(distinct)}). Pass classes=[...] with the label of each column, in order."
+    )
+
+
+def check_labels(
+    y: ArrayLike,
+    *,
+    classes: NDArray[Any] | None = None,
+    n_classes: int | None = None,
+    n_rows: int | None = None,
+    name: str = "y",
+) -> IntArray:
+    """Return labels as column numbers.
+
+    ``classes`` gives the label of each column; without it the labels must be the column
+    numbers ``0 .. n_classes - 1`` themselves.
+    """
+    labels = _label_array(y, name)
+    if n_rows is not None and len(labels) != n_rows:
+        raise ValueError(
+            f"`{name}` must have one label per row; {n_rows} rows, {len(labels)} labels."
+        )
+    if classes is None:
+        if n_classes is None:
+            raise TypeError("check_labels() needs `classes` or `n_classes`.")
+        classes = np.arange(n_classes)
+    codes = _codes(labels, classes)
+    unknown = codes < 0
+    if unknown.any():
+        first = int(np.argmax(unknown))
+        raise ValueError(
+            f"`{name}` has labels that no score column stands for: "
+            f"{_listed(_sorted_distinct(labels[unknown]))}, first at row {first}. "
+            f"The columns are for {_listed(classes)}; pass classes=[...] if that is wrong."
+        )
+    return codes
+
+
+def check_sample_weight(
+    sample_weight: ArrayLike | None, *, n_rows: int, name: str = "sample_weight"
+) -> FloatArray | None:
+    """Return weights as a float array, or None when every row counts once."""
+    if sample_weight is None:
+        return None
+    weight = _float_array(sample_weight, name)
+    if weight.shape != (n_rows,):
+        raise ValueError(
+            f"`{name}` must have one weight per row; {n_rows} rows, shape {weight.shape}."
+        )
+    _check_finite(weight, name)
+    if (weight < 0).any():
+        raise ValueError(
+            f"`{name}` must not be negative; {_count_and_first(weight < 0)} "
+            f"({weight[np.argmax(weight < 0)]:g})."
+        )
+    if not weight.any():
+        raise ValueError(f"`{name}` must not be zero everywhere.")
+    return weight
+
+
+def check_same_length(**arrays: Any) -> int:
+    """Return the common length of the named arrays, or say which differ."""
+    lengths = {name: len(array) for name, array in arrays.items() if array is not None}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"`{name}` {length}" for name, length in lengths.items())
+        raise ValueError(f"These must have the same number of rows: {listed}.")
+    return next(iter(lengths.values()))
+
+
+def check_budget(budget: float, *, name: str = "budget") -> float:
+    """Return the largest fraction of the examples that may be withheld, in [0, 1)."""
+    value = _number(budget, name)
+    if not 0 <= value < 1:
+        raise ValueError(
+            f"`{name}` must be a fraction in [0, 1): the share of examples that may be "
+            f"withheld; got {budget!r}. For 15 percent pass 0.15."
+        )
+    return value
+
+
+def check_fraction(value: float, *, name: str) -> float:
+    """Return a number in [0, 1]."""
+    number = _number(value, name)
+    if not 0 <= number <= 1:
+        raise ValueError(f"`{name}` must be in [0, 1]; got {value!r}.")
+    return number
+
+
+def check_priors(priors: ArrayLike, *, n_classes: int, name: str = "priors") -> FloatArray:
+    """Return class proportions that sum to 1; one number means the positive class of two."""
+    array = _float_array(priors, name)
+    if array.ndim == 0 and n_classes == 2:
+        array = np.array([1 - array, array])
+    if array.shape != (n_classes,):
+        raise ValueError(
+            f"`{name}` must have one proportion for each of the {n_classes} classes; "
+            f"got shape {array.shape}."
+        )
+    _check_finite(array, name)
+    if (array < 0).any() or abs(array.sum() - 1) > ROW_SUM_TOLERANCE:
+        raise ValueError(f"`{name}` must be at least 0 and sum to 1; got {array.tolist()}.")
+    result: FloatArray = array / array.sum()
+    return result
+
+
+def check_seed(random_state: Any) -> int:
+    """Return a whole number to seed compiled sampling with; None draws a fresh one."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    try:
+        return int(np.random.default_rng(random_state).integers(2**62))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"`random_state` must be None, a whole number or a NumPy generator; "
+            f"got {random_state!r}."
+        ) from error
+
+
+def _float_array(values: ArrayLike, name: str) -> FloatArray:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"`{name}` must be numbers; {error}.") from error
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise TypeError(f"`{name}` must be a number; got {value!r}.")
+    return float(value)
+
+
+def _label_array(labels: Any, name: str) -> NDArray[Any]:
+    array = np.asarray(labels)
+    if array.ndim != 1:
+        raise ValueError(f"`{name}` must be one-dimensional; got shape {array.shape}.")
+    if array.dtype.kind == "f":
+        _check_finite(array, name)
+        if (array == np.floor(array)).all():
+            # Labels read from a file with a gap come as 0.0 and 1.0.
+            array = array.astype(np.int64)
+    return array
+
+
+def _two_columns(array: FloatArray, scale: Scale, name: str) -> FloatArray:
+    if array.ndim == 2:
+        return array
+    if array.ndim != 1:
+        raise ValueError(
+            f"`{name}` must have one dimension (score of the positive class) or two "
+            f"(a column per class); got shape {array.shape}."
+        )
+    if scale == "logits":
+        return np.column_stack([np.zeros_like(array), array])
+    outside = (array < 0) | (array > 1)
+    if outside.any():
+        raise ValueError(
+            f"`{name}` must be probabilities in [0, 1]; {_count_and_first(outside)} "
+            f'({array[np.argmax(outside)]:g}). If these are logits, pass scale="logits".'
+        )
+    return np.column_stack([1 - array, array])
+
+
+def _check_finite(array: NDArray[Any], name: str) -> None:
+    finite = np.isfinite(array)
+    if not finite.all():
+        bad: NDArray[np.bool_] = ~finite if array.ndim == 1 else ~np.all(finite, axis=1)
+        raise ValueError(
+            f"`{name}` must be finite; {_count_and_first(bad)} has NaN or infinity. "
+            f"Drop or repair these rows."
+        )
+
+
+def _normalised(proba: FloatArray, name: str) -> FloatArray:
+    negative = (proba < 0).any(axis=1)
+    if negative.any():
+        raise ValueError(
+            f"`{name}` must not be negative; {_count_and_first(negative)} "
+            f"({proba.min(axis=1)[np.argmax(negative)]:g}). "
+            f'If these are logits, pass scale="logits".'
+        )
+    sums = proba.sum(axis=1)
+    off = np.abs(sums - 1) > ROW_SUM_TOLERANCE
+    if off.any():
+        raise ValueError(
+            f"`{name}` rows must sum to 1; {_count_and_first(off)} "
+            f'(sum {sums[np.argmax(off)]:.4g}). If these are logits, pass scale="logits".'
+        )
+    if np.abs(sums - 1).max() <= 4 * np.finfo(np.float64).eps:
+        return proba
+    result: FloatArray = proba / sums[:, None]
+    return result
+
+
+def _count_and_first(bad: NDArray[np.bool_]) -> str:
+    return f"{int(bad.sum())} of {len(bad)} rows, first is row {int(np.argmax(bad))}"
+
+
+def _sorted_distinct(labels: NDArray[Any]) -> NDArray[Any]:
+    try:
+        return np.unique(labels)
+    except TypeError:
+        # Labels of mixed types have no order of their own; any fixed one will do.
+        distinct = sorted(
+            set(labels.tolist()), key=lambda label: (type(label).__name__, str(label))
+        )
+        result = np.empty(len(distinct), dtype=object)
+        result[:] = distinct
+        return result
+
+
+def _codes(labels: NDArray[Any], classes: NDArray[Any]) -> IntArray:
+    """Position of each label among the classes, -1 where it is not there."""
+    position = {label: column for column, label in enumerate(classes.tolist())}
+    if labels.dtype.kind in "iub" and classes.dtype.kind in "iub":
+        distinct, inverse = np.unique(labels, return_inverse=True)
+        found = np.array([position.get(label, -1) for label in distinct.tolist()], dtype=np.intp)
+        return found[inverse]
+    return np.array([position.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+
+
+def _listed(values: NDArray[Any], most: int = 6) -> str:
+    shown = ", ".join(repr(value) for value in values[:most].tolist())
+    return shown + (", ..." if len(values) > most else "")

@@ -1,0 +1,149 @@
+"""The interface of all calibrators: scores of a classifier in, calibrated probabilities out."""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from abstain._exceptions import RepairWarning
+from abstain._validation import (
+    FloatArray,
+    IntArray,
+    Scale,
+    check_classes,
+    check_labels,
+    check_sample_weight,
+    to_logits,
+)
+
+__all__ = ["Calibrator"]
+
+
+class Calibrator(BaseEstimator, ABC):
+    """Base of all calibrators.
+
+    Subclasses fit on logits (``_fit``), turn logits into probabilities (``_proba``), and name
+    their fitted arrays in ``_state`` so that a policy can store them.
+
+    Parameters
+    ----------
+    scale : {"probabilities", "logits"}
+        What the scores are; never guessed. Probabilities are used as their logarithms.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The label of each column.
+    """
+
+    #: The registered name.
+    name: ClassVar[str]
+    #: The fitted arrays, which define the calibrator.
+    _state: ClassVar[tuple[str, ...]]
+    #: Whether it is for two classes only.
+    binary_only: ClassVar[bool] = False
+
+    classes_: NDArray[Any]
+
+    def __init__(self, *, scale: Scale = "probabilities") -> None:
+        self.scale = scale
+
+    def fit(
+        self,
+        scores: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        classes: Sequence[Any] | NDArray[Any] | None = None,
+    ) -> Self:
+        """Fit on labelled scores.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, n_classes)
+            Scores of the classifier on data it was not trained on.
+        y : array-like of shape (n,)
+            True labels.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts; a whole number equals repetition.
+        classes : sequence, optional
+            The label of each column; the sorted distinct labels when not given.
+
+        Returns
+        -------
+        self
+        """
+        logits = to_logits(scores, scale=self.scale)
+        n, n_classes = logits.shape
+        if self.binary_only and n_classes != 2:
+            raise ValueError(
+                f"{type(self).__name__} is for two classes; `scores` has {n_classes} columns. "
+                f'Use calibration "bcts" or "vector" for more.'
+            )
+        columns = check_classes(y, n_columns=n_classes, classes=classes)
+        codes = check_labels(y, classes=columns, n_rows=n)
+        weight = check_sample_weight(sample_weight, n_rows=n)
+        _check_present(codes, weight, columns)
+        self._fit(logits, codes, np.ones(n) if weight is None else weight)
+        self.classes_ = columns
+        return self
+
+    def predict_proba(self, scores: ArrayLike) -> FloatArray:
+        """Return calibrated probabilities.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, n_classes)
+            Scores on the scale the calibrator was fitted on.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+        """
+        check_is_fitted(self)
+        return self._proba(to_logits(scores, scale=self.scale, n_classes=len(self.classes_)))
+
+    @abstractmethod
+    def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
+        """Set the arrays named in ``_state``."""
+
+    @abstractmethod
+    def _proba(self, logits: FloatArray) -> FloatArray:
+        """Return probabilities; a row's result must not depend on the other rows."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fitted calibrator as plain data."""
+        check_is_fitted(self)
+        state = {key: np.asarray(getattr(self, key)).tolist() for key in self._state}
+        return {"name": self.name, "scale": self.scale, **state}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], *, classes: NDArray[Any]) -> Self:
+        """Return the fitted calibrator that ``to_dict`` described."""
+        calibrator = cls(scale=data["scale"])
+        for key in cls._state:
+            setattr(calibrator, key, np.array(data[key], dtype=np.float64))
+        calibrator.classes_ = classes
+        return calibrator
+
+
+def _check_present(codes: IntArray, weight: FloatArray | None, classes: NDArray[Any]) -> None:
+    mass = np.bincount(codes, weights=weight, minlength=len(classes))
+    absent = classes[mass == 0].tolist()
+    if len(absent) >= len(classes) - 1:
+        raise ValueError(
+            f"`y` must have at least two classes; all labels are "
+            f"{classes[np.argmax(mass)].item()!r}. Calibration needs examples of both."
+        )
+    if absent:
+        warnings.warn(
+            f"No example of class {', '.join(map(repr, absent))} in `y`; its probability is "
+            f"not calibrated by data of its own.",
+            RepairWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,138 @@
+"""What can be withheld: a set of probability vectors, as data.
+
+A region is chosen once on a batch (``metrics``, ``baselines``), then frozen into a policy. Two
+rows with the same probabilities are always treated alike, so a region that fits a budget may
+withhold a little less where ties straddle its edge, and never more.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abstain._kernels.confusion import linear_gain
+from abstain._validation import FloatArray, IntArray
+
+__all__ = ["GainThreshold", "Interval", "Region", "score_threshold"]
+
+Mask = NDArray[np.bool_]
+
+
+class Region(Protocol):
+    """A set of probability vectors that go to a person."""
+
+    kind: ClassVar[str]
+
+    def contains(self, proba: FloatArray, prediction: IntArray) -> Mask:
+        """Tell for each row whether it is withheld."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the region as plain data."""
+        ...
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An interval of the positive class's probability, both ends included.
+
+    Parameters
+    ----------
+    lower, upper : float
+        Withhold where ``lower <= p <= upper``; nothing when ``lower > upper``.
+    """
+
+    kind: ClassVar[str] = "interval"
+
+    lower: float
+    upper: float
+
+    @classmethod
+    def empty(cls) -> Self:
+        """Return the interval that withholds nothing."""
+        return cls(lower=1.0, upper=0.0)
+
+    def contains(self, proba: FloatArray, prediction: IntArray) -> Mask:
+        """Tell for each row whether its positive probability lies in the interval."""
+        p = proba[:, 1]
+        return (p >= self.lower) & (p <= self.upper)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the region as plain data."""
+        return {"kind": self.kind, "lower": self.lower, "upper": self.upper}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Return the region that ``to_dict`` described."""
+        return cls(lower=float(data["lower"]), upper=float(data["upper"]))
+
+
+@dataclass(frozen=True, eq=False)
+class GainThreshold:
+    """Rows whose withholding is expected to gain the most.
+
+    Parameters
+    ----------
+    gains : ndarray of shape (n_classes, n_classes)
+        Entry (i, j): what withholding an example of true class i predicted as j is worth.
+    threshold : float
+        Withhold where the expected gain ``sum_i P[x, i] * gains[i, f(x)]`` is at least this.
+    """
+
+    kind: ClassVar[str] = "gain-threshold"
+
+    gains: FloatArray
+    threshold: float
+
+    def score(self, proba: FloatArray, prediction: IntArray) -> FloatArray:
+        """Return the expected gain of withholding each row."""
+        return linear_gain(proba, prediction, self.gains)
+
+    def contains(self, proba: FloatArray, prediction: IntArray) -> Mask:
+        """Tell for each row whether its expected gain reaches the threshold."""
+        mask: Mask = self.score(proba, prediction) >= self.threshold
+        return mask
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the region as plain data."""
+        # JSON has no infinity; None stands for a threshold nothing reaches.
+        threshold = self.threshold if np.isfinite(self.threshold) else None
+        return {"kind": self.kind, "gains": self.gains.tolist(), "threshold": threshold}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Return the region that ``to_dict`` described."""
+        threshold = np.inf if data["threshold"] is None else float(data["threshold"])
+        return cls(gains=np.array(data["gains"], dtype=np.float64), threshold=threshold)
+
+
+def score_threshold(
+    score: FloatArray, capacity: float, sample_weight: FloatArray | None = None
+) -> float:
+    """Return the lowest threshold such that the rows at or above it fit the capacity.
+
+    Rows with equal scores stay together, so the weight at or above the threshold may be less
+    than the capacity, never more. Infinity when not even the highest score fits.
+    """
+    if sample_weight is None:
+        return _unit_threshold(score, int(capacity))
+    order = np.argsort(-score, kind="stable")
+    ordered = score[order]
+    taken = np.cumsum(sample_weight[order])
+    last_of_tie = np.append(ordered[1:] != ordered[:-1], True)
+    fits = last_of_tie & (taken <= capacity)
+    return float(ordered[np.flatnonzero(fits)[-1]]) if fits.any() else np.inf
+
+
+def _unit_threshold(score: FloatArray, count: int) -> float:
+    n = len(score)
+    if count <= 0:
+        return np.inf
+    if count >= n:
+        return float(score.min())
+    threshold = np.partition(score, n - count)[n - count]
+    if np.count_nonzero(score >= threshold) <= count:
+        return float(threshold)
+    above = score[score > threshold]
+    return float(above.min()) if above.size else np.inf
