@@ -1,0 +1,20 @@
+"""Metrics: what they are expected to be, what they are, and whom to withhold for them."""
+
+from abstain.metrics._atoms import Atoms
+from abstain.metrics._auroc import AUROC
+from abstain.metrics._base import Choice, Metric
+from abstain.metrics._ranking import RankingMetric
+from abstain.metrics._registry import from_dict, get, registered
+from abstain.metrics._sensitivity_at_specificity import SensitivityAtSpecificity
+
+__all__ = [
+    "AUROC",
+    "Atoms",
+    "Choice",
+    "Metric",
+    "RankingMetric",
+    "SensitivityAtSpecificity",
+    "from_dict",
+    "get",
+    "registered",
+]
