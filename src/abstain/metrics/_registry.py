@@ -9,14 +9,25 @@ import re
 from typing import Any
 
 from abstain.metrics._auroc import AUROC
+from abstain.metrics._average_precision import AveragePrecision
 from abstain.metrics._base import Metric
+from abstain.metrics._net_benefit import NetBenefit
+from abstain.metrics._partial_auroc import PartialAUROC
+from abstain.metrics._precision_recall import PrecisionAtRecall, RecallAtPrecision
 from abstain.metrics._sensitivity_at_specificity import SensitivityAtSpecificity
+from abstain.metrics._specificity_at_sensitivity import SpecificityAtSensitivity
 
 __all__ = ["from_dict", "get", "registered"]
 
 _classes: tuple[type[Metric], ...] = (
     AUROC,
+    AveragePrecision,
+    NetBenefit,
+    PartialAUROC,
+    PrecisionAtRecall,
+    RecallAtPrecision,
     SensitivityAtSpecificity,
+    SpecificityAtSensitivity,
 )
 
 
