@@ -8,18 +8,12 @@ import difflib
 import re
 from typing import Any
 
-from abstain.metrics._auroc import AUROC
 from abstain.metrics._base import Metric
-from abstain.metrics._sensitivity_at_specificity import SensitivityAtSpecificity
 from abstain.metrics._weighted_kappa import WeightedKappa
 
 __all__ = ["from_dict", "get", "registered"]
 
-_classes: tuple[type[Metric], ...] = (
-    AUROC,
-    SensitivityAtSpecificity,
-    WeightedKappa,
-)
+_classes: tuple[type[Metric], ...] = (WeightedKappa,)
 
 
 def registered() -> dict[str, type[Metric]]:
@@ -43,8 +37,8 @@ def get(metric: str | Metric) -> Metric:
     Examples
     --------
     >>> from abstain import metrics
-    >>> metrics.get("sensitivity@specificity=0.99")
-    <metric sensitivity@specificity=0.99>
+    >>> metrics.get("kappa:quadratic")
+    <metric kappa:quadratic>
     """
     if isinstance(metric, Metric):
         return metric
