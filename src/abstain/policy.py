@@ -189,7 +189,9 @@ class Policy:
             If the file is cut, edited, of an unknown schema, or no policy at all.
         """
         try:
-            content = json.loads(Path(path).read_text(encoding="utf-8"))
+            content = json.loads(
+                Path(path).read_text(encoding="utf-8"), parse_constant=_refuse_constant
+            )
         except ValueError as error:
             raise PolicyError(f"{path} is not a whole JSON file: {error}.") from error
         if not isinstance(content, dict):
@@ -202,6 +204,10 @@ class Policy:
                 f"Make the policy again rather than editing it."
             )
         return policy
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number that a policy may hold")
 
 
 def _checksum(content: dict[str, Any]) -> str:
