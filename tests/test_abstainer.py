@@ -68,9 +68,7 @@ def test_no_shift_means_no_change(clinic):
 def test_whole_weights_equal_repetition(clinic, metric):
     rng = np.random.default_rng(0)
     weight_val, weight_target = rng.integers(1, 4, 3_000), rng.integers(1, 4, 3_000)
-    abstainer = Abstainer(
-        metric, budget=0.2, calibration="platt", scale="logits", random_state=0
-    )
+    abstainer = Abstainer(metric, budget=0.2, calibration="platt", scale="logits", random_state=0)
     weighted = abstainer.fit(clinic.scores_val, clinic.y_val, weight_val).decide(
         clinic.scores_target, weight_target
     )
@@ -78,9 +76,7 @@ def test_whole_weights_equal_repetition(clinic, metric):
         np.repeat(clinic.scores_val, weight_val), np.repeat(clinic.y_val, weight_val)
     ).decide(np.repeat(clinic.scores_target, weight_target))
     assert weighted.priors == pytest.approx(repeated.priors, abs=1e-6)
-    assert weighted.estimate.after.value == pytest.approx(
-        repeated.estimate.after.value, abs=1e-4
-    )
+    assert weighted.estimate.after.value == pytest.approx(repeated.estimate.after.value, abs=1e-4)
     agree = np.repeat(weighted.abstain, weight_target) == repeated.abstain
     assert agree.mean() > 0.995
 
