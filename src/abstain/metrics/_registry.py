@@ -8,12 +8,18 @@ import difflib
 import re
 from typing import Any
 
+from abstain.metrics._auroc import AUROC
 from abstain.metrics._base import Metric
+from abstain.metrics._sensitivity_at_specificity import SensitivityAtSpecificity
 from abstain.metrics._weighted_kappa import WeightedKappa
 
 __all__ = ["from_dict", "get", "registered"]
 
-_classes: tuple[type[Metric], ...] = (WeightedKappa,)
+_classes: tuple[type[Metric], ...] = (
+    AUROC,
+    SensitivityAtSpecificity,
+    WeightedKappa,
+)
 
 
 def registered() -> dict[str, type[Metric]]:
