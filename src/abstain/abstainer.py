@@ -217,3 +217,6 @@ class Abstainer(BaseEstimator):
         if self.decision not in ("argmax", "optimal"):
             raise ValueError(f'`decision` must be "argmax" or "optimal"; got {self.decision!r}.')
         budget_capacity(self.budget, 1)  # type: ignore[arg-type]
+        shift.get(self.shift)
+        if self.score is not None:
+            baselines.get(self.score)

@@ -80,7 +80,7 @@ def random_order(proba: FloatArray, *, seed: int) -> FloatArray:
     state = np.full(len(proba), np.uint64(seed % 2**64))
     for column in np.ascontiguousarray(proba).view(np.uint64).T:
         state = _mixed(state ^ column)
-    score: FloatArray = (state >> np.uint64(11)) * 2.0**-53
+    score: FloatArray = (state >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return score
 
 
