@@ -61,7 +61,7 @@ class ConfusionMetric(BaseConfusionMetric):
                 f"`function` must be a function of the confusion matrix; got {function!r}."
             )
         self.function = function
-        self._name = name or getattr(function, "__name__", "confusion-metric")
+        self._name = str(name or getattr(function, "__name__", "confusion-metric"))
         self.greater_is_better = greater_is_better
         self._gradient = gradient
 

@@ -9,16 +9,19 @@ import re
 from typing import Any
 
 from abstain.metrics._accuracy import Accuracy, BalancedAccuracy, ErrorRate
+from abstain.metrics._auroc import AUROC
 from abstain.metrics._base import Metric
 from abstain.metrics._class_ratios import F1, FBeta, Jaccard, Precision, Recall
 from abstain.metrics._expected_cost import ExpectedCost
 from abstain.metrics._mcc import MatthewsCorrelation
+from abstain.metrics._sensitivity_at_specificity import SensitivityAtSpecificity
 from abstain.metrics._top_k import TopKAccuracy
 from abstain.metrics._weighted_kappa import WeightedKappa
 
 __all__ = ["from_dict", "get", "register", "registered", "summaries"]
 
 _classes: tuple[type[Metric], ...] = (
+    AUROC,
     Accuracy,
     BalancedAccuracy,
     ErrorRate,
@@ -29,6 +32,7 @@ _classes: tuple[type[Metric], ...] = (
     MatthewsCorrelation,
     Precision,
     Recall,
+    SensitivityAtSpecificity,
     TopKAccuracy,
     WeightedKappa,
 )
