@@ -11,7 +11,7 @@ import numpy as np
 from abstain._kernels._jit import compiled, compiled_parallel
 from abstain._validation import FloatArray
 
-__all__ = ["drawn_positives", "positives_of_atom"]
+__all__ = ["draw_key", "drawn_positives", "positives_of_atom"]
 
 # Up to this many examples a binomial count is the sum of single labels.
 FEW = 16
@@ -92,11 +92,13 @@ def _inverted(count: float, p: float, uniform: float) -> float:
 
 
 @compiled_parallel
-def drawn_positives(weight: FloatArray, p: FloatArray, n_draws: int, seed: int) -> FloatArray:
-    """Return the positive mass of each atom in each draw, of shape (n_draws, n_atoms)."""
+def drawn_positives(
+    weight: FloatArray, p: FloatArray, first: int, n_draws: int, seed: int
+) -> FloatArray:
+    """Return the positive mass of each atom in some draws, of shape (n_draws, n_atoms)."""
     positive = np.empty((n_draws, len(p)))
     for draw in numba.prange(n_draws):
-        key = draw_key(seed, draw)
+        key = draw_key(seed, first + draw)
         for i in range(len(p)):
             positive[draw, i] = positives_of_atom(weight[i], p[i], key, i)
     return positive
