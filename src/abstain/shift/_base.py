@@ -21,7 +21,7 @@ from abstain._validation import (
     check_sample_weight,
 )
 
-__all__ = ["ShiftEstimator", "adapt_proba"]
+__all__ = ["ShiftEstimator", "adapt_proba", "ratio_of_priors"]
 
 SourcePriors = Literal["mean-probability", "label-frequency"]
 
@@ -126,8 +126,7 @@ class ShiftEstimator(BaseEstimator, ABC):
         if self.source_priors == "mean-probability":
             mean: FloatArray = np.average(source, axis=0, weights=weight)
             return mean
-        if self.source_priors == "label-frequency":
-            assert codes is not None
+        if self.source_priors == "label-frequency" and codes is not None:
             counts = np.bincount(codes, weights=weight, minlength=source.shape[1])
             frequency: FloatArray = counts / counts.sum()
             return frequency

@@ -1,0 +1,84 @@
+"""Calibrators by name, and back from the data a policy stores."""
+
+import difflib
+from typing import Any
+
+from numpy.typing import NDArray
+
+from abstain._validation import Scale
+from abstain.calibration._base import Calibrator
+from abstain.calibration._platt import PlattScaling
+from abstain.calibration._temperature import BiasCorrectedTemperatureScaling, TemperatureScaling
+
+__all__ = ["from_dict", "get"]
+
+_CALIBRATORS: dict[str, type[Calibrator]] = {
+    calibrator.name: calibrator
+    for calibrator in (
+        BiasCorrectedTemperatureScaling,
+        PlattScaling,
+        TemperatureScaling,
+    )
+}
+
+
+def get(calibration: str | Calibrator, *, scale: Scale) -> Calibrator:
+    """Return the calibrator of that name, or the given one.
+
+    Parameters
+    ----------
+    calibration : str or Calibrator
+        A registered name, or a calibrator, which is returned as it is.
+    scale : {"probabilities", "logits"}
+        What the scores are; a given calibrator must have been made for the same.
+
+    Returns
+    -------
+    Calibrator
+
+    Examples
+    --------
+    >>> from abstain import calibration
+    >>> calibration.get("platt", scale="logits")
+    PlattScaling(scale='logits')
+    """
+    if isinstance(calibration, Calibrator):
+        if calibration.scale != scale:
+            raise ValueError(
+                f"`calibration` was made for scale={calibration.scale!r}, but the scores are "
+                f"{scale}. Make it with scale={scale!r}."
+            )
+        return calibration
+    return _by_name(calibration)(scale=scale)
+
+
+def from_dict(data: dict[str, Any], *, classes: NDArray[Any]) -> Calibrator:
+    """Return the fitted calibrator that ``Calibrator.to_dict`` described.
+
+    Parameters
+    ----------
+    data : dict
+        What ``to_dict`` returned.
+    classes : ndarray of shape (n_classes,)
+        The label of each column.
+
+    Returns
+    -------
+    Calibrator
+    """
+    return _by_name(data["name"]).from_dict(data, classes=classes)
+
+
+def _by_name(name: str) -> type[Calibrator]:
+    if not isinstance(name, str):
+        raise TypeError(
+            f"`calibration` must be a name or a Calibrator; got {type(name).__name__}."
+        )
+    if name not in _CALIBRATORS:
+        near = difflib.get_close_matches(name, _CALIBRATORS, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ValueError(
+            f"`calibration` {name!r} is not known.{hint} "
+            f"There are: {', '.join(sorted(_CALIBRATORS))}."
+        )
+    return _CALIBRATORS[name]

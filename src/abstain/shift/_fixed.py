@@ -1,0 +1,93 @@
+"""Class proportions that need no estimate: given by the user, or those of the source."""
+
+from typing import ClassVar
+
+from numpy.typing import ArrayLike
+
+from abstain._validation import FloatArray, IntArray, check_priors
+from abstain.shift._base import ShiftEstimator, SourcePriors
+
+__all__ = ["KnownPriors", "NoShift"]
+
+
+class NoShift(ShiftEstimator):
+    """The target has the class proportions of the source.
+
+    Parameters
+    ----------
+    source_priors : {"mean-probability", "label-frequency"}
+        Where the source's class proportions come from.
+
+    Attributes
+    ----------
+    source_priors_, priors_, weights_ : ndarray of shape (n_classes,)
+        Proportions of the source and the target, and their ratio: ones.
+
+    Examples
+    --------
+    >>> from abstain.shift import NoShift
+    >>> NoShift().fit([[0.75, 0.25], [0.25, 0.75]], [[0.5, 0.5]]).priors_
+    array([0.5, 0.5])
+    """
+
+    name: ClassVar[str] = "none"
+
+    def _fit(
+        self,
+        source: FloatArray,
+        target: FloatArray,
+        codes: IntArray | None,
+        weight_source: FloatArray | None,
+        weight_target: FloatArray | None,
+    ) -> None:
+        self.priors_ = self.source_priors_.copy()
+
+
+class KnownPriors(ShiftEstimator):
+    """The class proportions of the target are known: "the prevalence is 3%".
+
+    Parameters
+    ----------
+    priors : float or array-like of shape (n_classes,)
+        The proportions; one number is that of the positive class of two.
+    source_priors : {"mean-probability", "label-frequency"}
+        Where the source's class proportions come from.
+
+    Attributes
+    ----------
+    source_priors_, priors_, weights_ : ndarray of shape (n_classes,)
+        Proportions of the source and the target, and their ratio.
+
+    Examples
+    --------
+    >>> from abstain.shift import KnownPriors
+    >>> shift = KnownPriors(0.03).fit([[0.75, 0.25], [0.25, 0.75]], [[0.5, 0.5]])
+    >>> shift.transform([[0.5, 0.5]])
+    array([[0.97, 0.03]])
+    """
+
+    name: ClassVar[str] = "known"
+
+    def __init__(
+        self,
+        priors: float | ArrayLike | None = None,
+        *,
+        source_priors: SourcePriors = "mean-probability",
+    ) -> None:
+        super().__init__(source_priors=source_priors)
+        self.priors = priors
+
+    def _fit(
+        self,
+        source: FloatArray,
+        target: FloatArray,
+        codes: IntArray | None,
+        weight_source: FloatArray | None,
+        weight_target: FloatArray | None,
+    ) -> None:
+        if self.priors is None:
+            raise ValueError(
+                "KnownPriors needs the proportions: pass shift=KnownPriors(0.03), or one number "
+                "for each class."
+            )
+        self.priors_ = check_priors(self.priors, n_classes=source.shape[1])
