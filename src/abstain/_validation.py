@@ -19,6 +19,7 @@ __all__ = [
     "check_classes",
     "check_fraction",
     "check_labels",
+    "check_penalties",
     "check_priors",
     "check_proba",
     "check_same_length",
@@ -231,6 +232,22 @@ def check_priors(priors: ArrayLike, *, n_classes: int, name: str = "priors") -> 
     return result
 
 
+def check_penalties(
+    penalties: ArrayLike, *, name: str = "penalties", allow_negative: bool = False
+) -> FloatArray:
+    """Return a square matrix of what it costs to predict class i (row) as class j (column)."""
+    matrix = _float_array(penalties, name)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
+        raise ValueError(
+            f"`{name}` must be a square matrix with a row per true class and a column per "
+            f"predicted class; got shape {matrix.shape}."
+        )
+    _check_finite(matrix, name)
+    if not allow_negative and (matrix < 0).any():
+        raise ValueError(f"`{name}` must not be negative; the least is {matrix.min():g}.")
+    return matrix.copy()
+
+
 def check_seed(random_state: Any) -> int:
     """Return a whole number to seed compiled sampling with; None draws a fresh one."""
     if isinstance(random_state, np.random.RandomState):
@@ -299,7 +316,7 @@ def _check_finite(array: NDArray[Any], name: str) -> None:
 
 
 def _normalised(proba: FloatArray, name: str) -> FloatArray:
-    negative = (proba < 0).any(axis=1)
+    negative: NDArray[np.bool_] = np.any(proba < 0, axis=1)
     if negative.any():
         raise ValueError(
             f"`{name}` must not be negative; {_count_and_first(negative)} "

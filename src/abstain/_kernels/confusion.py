@@ -1,12 +1,16 @@
-"""Loops over examples for confusion metrics: expected confusion, gains, sampled labels."""
+"""Loops over examples for confusion metrics: gains of rows, best classes, expected confusion."""
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from abstain._kernels._jit import compiled_parallel
 from abstain._validation import FloatArray, IntArray
 
-__all__ = ["best_gain", "linear_gain"]
+__all__ = ["best_gain", "expected_confusion", "linear_gain", "top_share"]
+
+# Sums over rows are cut into at most this many blocks, whatever the number of threads.
+_BLOCKS = 64
 
 
 @compiled_parallel
@@ -40,3 +44,43 @@ def best_gain(proba: FloatArray, gains: FloatArray) -> IntArray:
                 winner, highest = j, total
         best[x] = winner
     return best
+
+
+@compiled_parallel
+def expected_confusion(
+    proba: FloatArray, prediction: IntArray, weight: FloatArray, kept: NDArray[np.bool_]
+) -> FloatArray:
+    """Return C[i, j], the expected weight of kept rows of true class i predicted as j.
+
+    An empty ``weight`` means that every row counts once, an empty ``kept`` that all are kept.
+    """
+    n, n_classes = proba.shape
+    # Never more room for partial sums than a quarter of the input takes.
+    blocks = max(1, min(_BLOCKS, n // (4 * n_classes)))
+    partial = np.zeros((blocks, n_classes, n_classes))
+    for block in numba.prange(blocks):
+        for x in range(n * block // blocks, n * (block + 1) // blocks):
+            if kept.size and not kept[x]:
+                continue
+            w = weight[x] if weight.size else 1.0
+            for i in range(n_classes):
+                partial[block, prediction[x], i] += w * proba[x, i]
+    total = np.zeros((n_classes, n_classes))
+    for block in range(blocks):
+        total += partial[block].T
+    return total
+
+
+@compiled_parallel
+def top_share(proba: FloatArray, k: int) -> FloatArray:
+    """Return the sum of the k largest entries of every row, added from the largest down."""
+    n, n_classes = proba.shape
+    most = min(k, n_classes)
+    share = np.empty(n)
+    for x in numba.prange(n):
+        row = np.sort(proba[x])
+        total = 0.0
+        for i in range(most):
+            total += row[n_classes - 1 - i]
+        share[x] = total
+    return share

@@ -1,0 +1,43 @@
+"""Metrics: what they are expected to be, what they are, and whom to withhold for them."""
+
+from abstain.metrics._accuracy import Accuracy, BalancedAccuracy, ErrorRate
+from abstain.metrics._atoms import Atoms
+from abstain.metrics._auroc import AUROC
+from abstain.metrics._base import Choice, Decision, Metric
+from abstain.metrics._class_ratios import F1, FBeta, Jaccard, Precision, Recall
+from abstain.metrics._confusion_metric import ConfusionMetric
+from abstain.metrics._expected_cost import ExpectedCost
+from abstain.metrics._mcc import MatthewsCorrelation
+from abstain.metrics._ranking import RankingMetric
+from abstain.metrics._registry import from_dict, get, register, registered, summaries
+from abstain.metrics._sensitivity_at_specificity import SensitivityAtSpecificity
+from abstain.metrics._top_k import TopKAccuracy
+from abstain.metrics._weighted_kappa import WeightedKappa
+
+__all__ = [
+    "AUROC",
+    "F1",
+    "Accuracy",
+    "Atoms",
+    "BalancedAccuracy",
+    "Choice",
+    "ConfusionMetric",
+    "Decision",
+    "ErrorRate",
+    "ExpectedCost",
+    "FBeta",
+    "Jaccard",
+    "MatthewsCorrelation",
+    "Metric",
+    "Precision",
+    "RankingMetric",
+    "Recall",
+    "SensitivityAtSpecificity",
+    "TopKAccuracy",
+    "WeightedKappa",
+    "from_dict",
+    "get",
+    "register",
+    "registered",
+    "summaries",
+]

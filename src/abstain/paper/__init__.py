@@ -1,1 +1,8 @@
 """The paper's experiments, reproduced."""
+
+from abstain.paper._experiment import Experiment, Options, Result
+
+__all__ = ["EXPERIMENTS", "Experiment", "Options", "Result"]
+
+#: The experiments that ``abstain reproduce`` knows, by name.
+EXPERIMENTS: dict[str, Experiment] = {}

@@ -1,0 +1,6 @@
+"""Displays: pictures of decisions, drawn with matplotlib."""
+
+from abstain.plots._region import RegionDisplay
+from abstain.plots._roc import RocAbstentionDisplay
+
+__all__ = ["RegionDisplay", "RocAbstentionDisplay"]

@@ -1,0 +1,5 @@
+"""How much to withhold."""
+
+from abstain.selection._budget import budget_capacity
+
+__all__ = ["budget_capacity"]

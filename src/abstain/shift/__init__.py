@@ -1,6 +1,6 @@
 """Label shift: how the class proportions have moved, and probabilities adapted to it."""
 
-from abstain.shift._base import ShiftEstimator, adapt_proba
+from abstain.shift._base import ShiftEstimator, adapt_proba, ratio_of_priors
 from abstain.shift._fixed import KnownPriors, NoShift
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
 from abstain.shift._registry import get
@@ -12,4 +12,5 @@ __all__ = [
     "ShiftEstimator",
     "adapt_proba",
     "get",
+    "ratio_of_priors",
 ]

@@ -21,7 +21,7 @@ from abstain._validation import (
     check_sample_weight,
 )
 
-__all__ = ["ShiftEstimator", "adapt_proba"]
+__all__ = ["ShiftEstimator", "adapt_proba", "ratio_of_priors"]
 
 SourcePriors = Literal["mean-probability", "label-frequency"]
 

@@ -1,0 +1,51 @@
+"""One line of the table: what was timed, ours, the peer's, and the ratio between them."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Row", "best_of"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A measured ratio.
+
+    ``ours`` and ``theirs`` are seconds (or bytes, or whatever ``unit`` says). The goal is a
+    ratio ours / theirs of at most ``at_most``, or theirs / ours of at least ``at_least``.
+    """
+
+    what: str
+    ours: float
+    peer: str
+    theirs: float
+    at_most: float | None = None
+    at_least: float | None = None
+    unit: str = "s"
+
+    def text(self) -> str:
+        """Return the row as a line of the table."""
+        if self.at_least is not None:
+            ratio, goal = self.theirs / self.ours, f">= {self.at_least:g}x faster"
+            met = ratio >= self.at_least
+        else:
+            ratio = self.ours / self.theirs
+            goal = "" if self.at_most is None else f"<= {self.at_most:g}x"
+            met = self.at_most is None or ratio <= self.at_most
+        verdict = "" if not goal else ("met" if met else "MISSED")
+        return (
+            f"{self.what:<58} {self.ours:>10.4g} {self.unit:<2} {self.peer:<24} "
+            f"{self.theirs:>10.4g} {self.unit:<2} {ratio:>8.2f}  {goal:<16} {verdict}"
+        )
+
+
+def best_of(function: Callable[[], Any], repeats: int = 5) -> float:
+    """Return the shortest of several timings in seconds, after one call to warm up."""
+    function()
+    timings = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        timings.append(time.perf_counter() - start)
+    return min(timings)

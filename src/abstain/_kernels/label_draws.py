@@ -1,0 +1,133 @@
+"""Confusion matrices of sampled labels, with a random number for each (seed, draw, row).
+
+The generator is SplitMix64 used by counter, so a draw does not depend on the order of the work
+or the number of threads.
+"""
+
+import math
+
+import numba
+import numpy as np
+
+from abstain._kernels._jit import compiled, compiled_parallel
+from abstain._validation import FloatArray, IntArray
+
+__all__ = ["confusion_draws", "label_draw"]
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_UNIT = 1.0 / 9007199254740992.0  # 2 ** -53
+
+# A row with a whole weight up to this gets so many labels; a heavier one gets binomial counts.
+_MOST_SINGLE_LABELS = 64
+# Binomial counts with a mean above this are drawn from the normal distribution.
+_NORMAL_MEAN = 25.0
+
+
+@compiled
+def _mixed(state: np.uint64) -> np.uint64:
+    """Return the well-mixed bits of a counter (the finaliser of SplitMix64)."""
+    state = (state ^ (state >> np.uint64(30))) * _MIX_1
+    state = (state ^ (state >> np.uint64(27))) * _MIX_2
+    return state ^ (state >> np.uint64(31))
+
+
+@compiled
+def _uniform(key: np.uint64, counter: int) -> float:
+    """Return the number in [0, 1) that belongs to this key and counter."""
+    bits = _mixed(key + np.uint64(counter + 1) * _STEP)
+    return float(bits >> np.uint64(11)) * _UNIT
+
+
+@compiled
+def _label(proba: FloatArray, x: int, u: float) -> int:
+    """Return the class of row x whose share of [0, 1) holds u."""
+    last = proba.shape[1] - 1
+    reached = proba[x, 0]
+    label = 0
+    while label < last and u >= reached:
+        label += 1
+        reached += proba[x, label]
+    return label
+
+
+@compiled
+def _binomial(trials: float, p: float, key: np.uint64, counter: int) -> float:
+    """Return a binomial count: by inversion for a small mean, else rounded from a normal."""
+    if p > 0.5:
+        return trials - _binomial(trials, 1.0 - p, key, counter)
+    mean = trials * p
+    if mean > _NORMAL_MEAN:
+        radius = math.sqrt(-2.0 * math.log(1.0 - _uniform(key, counter)))
+        normal = radius * math.cos(2.0 * math.pi * _uniform(key, counter + 1))
+        count = float(math.floor(mean + math.sqrt(mean * (1.0 - p)) * normal + 0.5))
+        return min(max(count, 0.0), trials)
+    u = _uniform(key, counter)
+    chance = math.exp(trials * math.log1p(-p))
+    count = 0.0
+    while u >= chance and count < trials:
+        u -= chance
+        chance *= (trials - count) / (count + 1.0) * p / (1.0 - p)
+        count += 1.0
+    return count
+
+
+@compiled
+def _add_heavy_row(
+    counts: FloatArray, proba: FloatArray, x: int, weight: float, key: np.uint64
+) -> None:
+    """Add the labels of a row that stands for ``weight`` examples."""
+    n_classes = proba.shape[1]
+    whole = float(math.floor(weight))
+    rest = weight - whole
+    if rest > 0:
+        counts[_label(proba, x, _uniform(key, 0))] += rest
+    if whole <= _MOST_SINGLE_LABELS:
+        for k in range(int(whole)):
+            counts[_label(proba, x, _uniform(key, k + 1))] += 1.0
+        return
+    mass = 1.0
+    for i in range(n_classes - 1):
+        share = min(proba[x, i] / mass, 1.0) if mass > 0 else 0.0
+        count = _binomial(whole, share, key, 2 * i + 1)
+        counts[i] += count
+        whole -= count
+        mass -= proba[x, i]
+    counts[n_classes - 1] += whole
+
+
+@compiled_parallel
+def confusion_draws(
+    proba: FloatArray, prediction: IntArray, weight: FloatArray, seed: int, first: int, last: int
+) -> FloatArray:
+    """Return the confusion matrix of each of the label draws ``first .. last - 1``.
+
+    Entry (m, i, j) is the weight of rows with label i in draw m and predicted as j. A row of
+    whole weight w is w independent labels, a fractional remainder one label of that weight; an
+    empty ``weight`` means that every row counts once.
+    """
+    n, n_classes = proba.shape
+    counts = np.zeros((last - first, n_classes, n_classes))
+    start = _mixed(np.uint64(seed))
+    for m in numba.prange(last - first):
+        key = _mixed(start + np.uint64(first + m) * _STEP)
+        for x in range(n):
+            if weight.size == 0:
+                label = _label(proba, x, _uniform(key, x))
+                counts[m, prediction[x], label] += 1.0
+            else:
+                row_key = _mixed(key + np.uint64(x + 1) * _STEP)
+                _add_heavy_row(counts[m, prediction[x]], proba, x, weight[x], row_key)
+    return counts.transpose(0, 2, 1).copy()
+
+
+@compiled_parallel
+def label_draw(proba: FloatArray, seed: int, draw: int) -> IntArray:
+    """Return the labels of one draw, the same that ``confusion_draws`` counts at weight 1."""
+    n = len(proba)
+    labels = np.empty(n, dtype=np.intp)
+    key = _mixed(_mixed(np.uint64(seed)) + np.uint64(draw) * _STEP)
+    for x in numba.prange(n):
+        labels[x] = _label(proba, x, _uniform(key, x))
+    return labels

@@ -1,0 +1,118 @@
+"""Withholding by a score: the region above a threshold, and the registry of scores by name."""
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from abstain._validation import FloatArray, IntArray
+from abstain.baselines._scores import entropy, margin, max_probability, random_order
+from abstain.regions import Mask, score_threshold
+
+__all__ = ["ScoreThreshold", "choose_by_score", "get", "registered"]
+
+Score = Callable[..., FloatArray]
+
+_scores: dict[str, Score] = {
+    "entropy": entropy,
+    "margin": margin,
+    "max-probability": max_probability,
+    "random": random_order,
+}
+
+
+@dataclass(frozen=True)
+class ScoreThreshold:
+    """Rows whose score of uncertainty reaches a threshold.
+
+    Parameters
+    ----------
+    score : str or callable
+        A registered name, or a function of the probabilities.
+    threshold : float
+        Withhold where the score is at least this.
+    parameters : dict
+        Keyword arguments of the score.
+    """
+
+    kind: ClassVar[str] = "score-threshold"
+
+    score: str | Score
+    threshold: float
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    def values(self, proba: FloatArray) -> FloatArray:
+        """Return the score of each row."""
+        return _checked_score(get(self.score)(proba, **self.parameters), len(proba))
+
+    def contains(self, proba: FloatArray, prediction: IntArray) -> Mask:
+        """Tell for each row whether its score reaches the threshold."""
+        mask: Mask = self.values(proba) >= self.threshold
+        return mask
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the region as plain data."""
+        if not isinstance(self.score, str):
+            raise TypeError(
+                "A policy can store only registered scores; "
+                f"{self.score!r} is a function. Known names: {', '.join(registered())}."
+            )
+        # JSON has no infinity; None stands for a threshold nothing reaches.
+        threshold = self.threshold if np.isfinite(self.threshold) else None
+        return {
+            "kind": self.kind,
+            "score": self.score,
+            "parameters": self.parameters,
+            "threshold": threshold,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Return the region that ``to_dict`` described."""
+        threshold = np.inf if data["threshold"] is None else float(data["threshold"])
+        return cls(score=data["score"], threshold=threshold, parameters=data["parameters"])
+
+
+def registered() -> list[str]:
+    """Return the names of the scores, sorted."""
+    return sorted(_scores)
+
+
+def get(score: str | Score) -> Score:
+    """Return a score by its registered name; a function is returned as it is."""
+    if callable(score):
+        return score
+    if score not in _scores:
+        near = difflib.get_close_matches(str(score), registered(), n=1)
+        hint = f"Did you mean {near[0]!r}? " if near else ""
+        raise ValueError(
+            f"`score` {score!r} is not known. {hint}Known: {', '.join(registered())}."
+        )
+    return _scores[score]
+
+
+def choose_by_score(
+    score: str | Score,
+    proba: FloatArray,
+    capacity: float,
+    *,
+    sample_weight: FloatArray | None = None,
+    seed: int = 0,
+) -> ScoreThreshold:
+    """Return the region that withholds the highest scores within the capacity."""
+    parameters = {"seed": seed} if score == "random" else {}
+    everything = ScoreThreshold(score, threshold=-np.inf, parameters=parameters)
+    threshold = score_threshold(everything.values(proba), capacity, sample_weight)
+    return ScoreThreshold(score, threshold=threshold, parameters=parameters)
+
+
+def _checked_score(values: FloatArray, n_rows: int) -> FloatArray:
+    score = np.asarray(values, dtype=np.float64)
+    if score.shape != (n_rows,) or np.isnan(score).any():
+        raise ValueError(
+            f"`score` must return one number per row, no NaN; {n_rows} rows, got shape "
+            f"{score.shape} with {int(np.isnan(score).sum())} NaN."
+        )
+    return score

@@ -1,0 +1,146 @@
+"""``abstain demo``: the whole flow once, on a simulated screening clinic, offline."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from abstain import Decisions
+    from abstain.datasets import ScreeningClinic
+
+__all__ = ["demo"]
+
+METRIC = "sensitivity@specificity=0.9"
+BUDGET = 0.15
+METHODS = {
+    "abstain, for this metric": None,
+    "baseline max-probability": "max-probability",
+    "baseline random": "random",
+}
+
+
+@click.command(epilog="Example: abstain demo --out my-folder")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("abstain-demo"),
+    show_default=True,
+    help="The folder to write into; made if it is not there.",
+)
+def demo(out: Path) -> None:
+    """Show the whole flow on a simulated screening clinic."""
+    from abstain.datasets import screening_clinic
+
+    clinic = screening_clinic(random_state=0)
+    results = {title: _decide(clinic, score) for title, score in METHODS.items()}
+    ours = results["abstain, for this metric"]
+    click.echo("\n".join(_story(clinic, ours)))
+    click.echo("\n".join(_table(clinic, results)))
+    out.mkdir(parents=True, exist_ok=True)
+    click.echo("\n" + "\n".join(_write(out, clinic, ours)))
+    click.echo("\n" + "\n".join(_next(out)))
+
+
+def _decide(clinic: "ScreeningClinic", score: str | None) -> "Decisions":
+    from abstain import Abstainer
+
+    abstainer = Abstainer(
+        METRIC, budget=BUDGET, score=score, calibration="platt", scale="logits", random_state=0
+    )
+    return abstainer.fit(clinic.scores_val, clinic.y_val).decide(clinic.scores_target)
+
+
+def _story(clinic: "ScreeningClinic", decisions: "Decisions") -> list[str]:
+    n, referred = len(decisions), int(decisions.abstain.sum())
+    return [
+        "A screening clinic",
+        f"  A model was validated on {len(clinic.y_val):,} patients, 1 in 10 of them ill.",
+        f"  Now it scores {n:,} patients of another clinic. Nobody knows who of them is ill.",
+        f"  Doctors can look at {BUDGET:.0%} of them. At which?",
+        "",
+        "What moved: the proportion of ill patients",
+        f"  validation  {clinic.y_val.mean():.3f}",
+        f"  target      {decisions.priors[1]:.3f} estimated without labels   "
+        f"{clinic.y_target.mean():.3f} true",
+        "",
+        f"Refer {referred:,} of {n:,} patients ({decisions.abstention_rate:.0%}): "
+        f"those with a probability of illness {_interval(decisions)}",
+        "",
+    ]
+
+
+def _interval(decisions: "Decisions") -> str:
+    region = decisions.policy.region.to_dict()
+    return f"from {region['lower']:.3f} to {region['upper']:.3f}"
+
+
+def _table(clinic: "ScreeningClinic", results: dict[str, "Decisions"]) -> list[str]:
+    ours = next(iter(results.values()))
+    before, after = ours.estimate.before, ours.estimate.after
+    rows = [("nobody referred", before, _true(clinic, ours, everyone=True))]
+    rows += [
+        (title, decisions.estimate.after, _true(clinic, decisions))
+        for title, decisions in results.items()
+    ]
+    lines = [
+        "Sensitivity at 90% specificity, on the patients the model keeps",
+        f"  {'':<26}  {'estimated':>9}  {'90% interval':>16}  {'true':>6}",
+    ]
+    for title, estimated, true in rows:
+        low, high = estimated.interval
+        lines.append(
+            f"  {title:<26}  {estimated.value:>9.3f}  {low:>7.3f} to {high:.3f}  {true:>6.3f}"
+        )
+    lines.append(
+        f"  Of the ill patients it keeps, the model now finds {after.value:.0%} "
+        f"instead of {before.value:.0%}."
+    )
+    return lines
+
+
+def _true(clinic: "ScreeningClinic", decisions: "Decisions", *, everyone: bool = False) -> float:
+    rows = slice(None) if everyone else ~decisions.abstain
+    return decisions.policy.metric.observed(clinic.y_target[rows], decisions.proba[rows])
+
+
+def _write(out: Path, clinic: "ScreeningClinic", decisions: "Decisions") -> list[str]:
+    from abstain._files import replacing
+    from abstain.cli._tables import write_columns, write_decisions
+
+    write_columns(out / "validation.csv", {"logit": clinic.scores_val, "ill": clinic.y_val})
+    write_columns(out / "target.csv", {"logit": clinic.scores_target})
+    write_decisions(out / "decisions.csv", decisions, ids=None, id_name="patient")
+    decisions.policy.save(out / "triage.json")
+    written = {
+        "decisions.csv": "one row per patient: refer or not, prediction, probabilities",
+        "triage.json": "the rule as data, to apply to the next patient",
+        "validation.csv, target.csv": "the scores it started from",
+    }
+    try:
+        with replacing(out / "roc.png") as temporary:
+            _figure(clinic, decisions).savefig(temporary, format="png", dpi=120)
+        written["roc.png"] = "ROC before and after, and who is referred"
+    except ImportError as error:
+        click.echo(str(error), err=True)
+    return [f"Wrote into {out}/"] + [f"  {name:<26}  {what}" for name, what in written.items()]
+
+
+def _figure(clinic: "ScreeningClinic", decisions: "Decisions") -> Any:
+    from abstain.plots import RegionDisplay, RocAbstentionDisplay
+    from abstain.plots._style import new_figure
+
+    figure, (left, right) = new_figure(2)
+    RocAbstentionDisplay.from_decisions(decisions, clinic.y_target, ax=left)
+    left.axvline(0.1, color="0.6", linestyle=":", linewidth=1)
+    RegionDisplay.from_decisions(decisions, ax=right)
+    return figure
+
+
+def _next(out: Path) -> list[str]:
+    return [
+        "Try next",
+        f"  abstain run {out}/validation.csv {out}/target.csv --scores logit --scale logits \\",
+        "      --label ill --metric auroc --budget 0.3",
+        "  abstain run --help",
+    ]

@@ -1,0 +1,56 @@
+"""The group of commands, loaded one by one, and how errors become exit codes.
+
+Exit 0: done. 1: the data is wrong. 2: the command is wrong. 130: interrupted.
+"""
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import click
+
+from abstain import __version__
+from abstain._exceptions import AbstainError
+
+__all__ = ["commands", "run_command"]
+
+# Each command is a module of the same name with a click command of the same name.
+NAMES = ("demo", "reproduce", "run")
+
+
+class _Lazy(click.Group):
+    """A group that imports a command's module when the command is asked for."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(NAMES)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in NAMES:
+            return None
+        command: click.Command = getattr(import_module(f"abstain.cli._{name}"), name)
+        return command
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="abstain")
+def commands() -> None:
+    """Decide which predictions of a classifier should go to a person instead.
+
+    Start with: abstain demo
+    """
+
+
+def run_command(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code."""
+    try:
+        result: Any = commands.main(list(arguments), prog_name="abstain", standalone_mode=False)
+    except click.exceptions.Abort:
+        click.echo("abstain: interrupted; nothing half-written was left.", err=True)
+        return 130
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (AbstainError, ImportError, OSError, TypeError, ValueError) as error:
+        click.echo(f"abstain: {error}", err=True)
+        return 1
+    return result if isinstance(result, int) else 0

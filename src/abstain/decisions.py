@@ -1,0 +1,151 @@
+"""Decisions: what was decided about each row of a batch, and what it is expected to do."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abstain._validation import FloatArray, IntArray
+from abstain.metrics import Metric
+from abstain.regions import Mask
+
+if TYPE_CHECKING:
+    from abstain.policy import Policy
+
+__all__ = ["Decisions", "Estimate", "EstimatedValue", "estimate_metric"]
+
+CONFIDENCE = 0.9
+N_DRAWS = 200
+
+
+@dataclass(frozen=True)
+class EstimatedValue:
+    """A metric estimated without labels, and where its realised value is expected to lie.
+
+    Parameters
+    ----------
+    value : float
+        The estimate.
+    interval : tuple of float
+        Ends of the 90% interval. It holds the noise of the unknown labels: how the metric would
+        come out over and over if labels were drawn from the probabilities.
+    """
+
+    value: float
+    interval: tuple[float, float]
+
+    def __str__(self) -> str:
+        return f"{self.value:.4f} (90% interval {self.interval[0]:.4f} to {self.interval[1]:.4f})"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The metric on all rows and on the kept rows, both estimated without labels."""
+
+    before: EstimatedValue
+    after: EstimatedValue
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """What to do with each row of a batch.
+
+    Attributes
+    ----------
+    abstain : ndarray of bool, shape (n,)
+        True where the row goes to a person.
+    proba : ndarray of shape (n, n_classes)
+        Calibrated, adapted probabilities.
+    prediction : ndarray of shape (n,)
+        The predicted class label, also where abstaining.
+    priors, source_priors : ndarray of shape (n_classes,)
+        Estimated class proportions of the target, and those of the validation data.
+    classes : ndarray of shape (n_classes,)
+        The label of each column.
+    policy : Policy
+        The rule, as data.
+    sample_weight : ndarray of shape (n,) or None
+        How much each row counts.
+    """
+
+    abstain: Mask
+    proba: FloatArray
+    prediction: NDArray[Any]
+    classes: NDArray[Any]
+    policy: "Policy"
+    sample_weight: FloatArray | None = None
+    seed: int = 0
+
+    def __len__(self) -> int:
+        return len(self.abstain)
+
+    @property
+    def priors(self) -> FloatArray:
+        """Estimated class proportions of the target."""
+        return self.policy.priors
+
+    @property
+    def source_priors(self) -> FloatArray:
+        """Class proportions of the validation data."""
+        return self.policy.source_priors
+
+    @property
+    def abstention_rate(self) -> float:
+        """The fraction of the (weighted) rows that is withheld."""
+        return float(np.average(self.abstain, weights=self.sample_weight))
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        """The metric before and after abstaining, estimated on these rows without labels."""
+        return estimate_metric(
+            self.policy.metric,
+            self.proba,
+            self.policy.rule.predict(self.proba),
+            self.abstain,
+            sample_weight=self.sample_weight,
+            seed=self.seed,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"<Decisions: {int(self.abstain.sum())} of {len(self)} rows withheld "
+            f"({self.abstention_rate:.1%}), metric {self.policy.metric.name}>"
+        )
+
+
+def estimate_metric(
+    metric: Metric,
+    proba: FloatArray,
+    prediction: IntArray,
+    abstain: Mask,
+    *,
+    sample_weight: FloatArray | None = None,
+    seed: int = 0,
+) -> Estimate:
+    """Estimate a metric on all rows and on the kept rows, with 90% intervals."""
+
+    def on(rows: Mask) -> EstimatedValue:
+        weight = None if sample_weight is None else sample_weight[rows]
+        value = metric.expected(proba[rows], prediction=prediction[rows], sample_weight=weight)
+        draws = metric.draws(
+            proba[rows],
+            prediction=prediction[rows],
+            sample_weight=weight,
+            n_draws=N_DRAWS,
+            seed=seed,
+        )
+        return EstimatedValue(value, _interval(draws, value))
+
+    return Estimate(before=on(np.ones_like(abstain)), after=on(~abstain))
+
+
+def _interval(draws: FloatArray, value: float) -> tuple[float, float]:
+    """Return the central interval of the draws, wide enough to hold the value itself."""
+    finite = draws[np.isfinite(draws)]
+    if not finite.size or not np.isfinite(value):
+        return (float("nan"), float("nan"))
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(finite, [tail, 1 - tail])
+    return (min(float(low), value), max(float(high), value))

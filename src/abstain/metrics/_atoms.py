@@ -1,0 +1,236 @@
+"""Sorted atoms: all that a ranking metric needs to know of a batch.
+
+A probability, a total weight, a positive mass. Tied examples, weighted examples and bins of a
+histogram are all atoms, so each ranking algorithm is written once (the paper's Section 5 has
+the case where every atom is one example).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abstain._kernels.atoms import binned, prefix_sums, ties_counted, ties_summed, window_ends
+from abstain._kernels.ranking import pairs_won, precision_sums
+from abstain._validation import FloatArray, IntArray
+from abstain.regions import Interval
+
+__all__ = ["Atoms", "Windows"]
+
+# Sums of weights may differ from a capacity by rounding; this share of the total is forgiven.
+WEIGHT_TOLERANCE = 1e-12
+
+_NOTHING = np.empty(0)
+
+
+class Windows(NamedTuple):
+    """Runs of neighbouring atoms, ``starts[k] .. ends[k] - 1`` each."""
+
+    starts: IntArray
+    ends: IntArray
+
+    def mirrored(self, n_atoms: int) -> "Windows":
+        """Return the same windows counted from the last atom, in the same order."""
+        return Windows(n_atoms - self.ends, n_atoms - self.starts)
+
+    def only(self, chosen: IntArray | slice) -> "Windows":
+        """Return some of the windows."""
+        return Windows(self.starts[chosen], self.ends[chosen])
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """A batch of binary predictions in the order of their probability.
+
+    Parameters
+    ----------
+    p : ndarray of shape (n_atoms,)
+        Ascending distinct probabilities; of a bin, its lower edge.
+    weight : ndarray of shape (n_atoms,)
+        Total weight of the examples with this probability.
+    positive : ndarray of shape (n_atoms,)
+        The part of the weight that is positive: expected or, with labels, observed.
+    width : float
+        Width of the bins; 0 when atoms are exact probabilities.
+
+    Notes
+    -----
+    With probabilities for labels, an example with probability p is p of a positive and 1 - p
+    of a negative at the same place in the order. Summaries of parts of the data merge, so a
+    batch may be larger than memory or spread over machines.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> atoms = Atoms.from_proba(np.array([0.75, 0.5, 0.75]))
+    >>> atoms.p, atoms.weight, atoms.positive
+    (array([0.5 , 0.75]), array([1., 2.]), array([0.5, 1.5]))
+    """
+
+    p: FloatArray
+    weight: FloatArray
+    positive: FloatArray
+    width: float = 0.0
+
+    @classmethod
+    def from_proba(
+        cls,
+        p: FloatArray,
+        *,
+        sample_weight: FloatArray | None = None,
+        bins: int | None = None,
+    ) -> Self:
+        """Return the atoms of probabilities that stand in for the labels.
+
+        Parameters
+        ----------
+        p : ndarray of shape (n,)
+            Calibrated probability of the positive class.
+        sample_weight : ndarray of shape (n,), optional
+            How much each example counts.
+        bins : int, optional
+            Sum the examples in this many equal bins of p instead of sorting them; a power of
+            two, so that the edges of the bins are exact.
+        """
+        if bins is not None:
+            return cls._from_bins(p, sample_weight, None, bins)
+        if sample_weight is not None:
+            return cls._from_sorted(p, sample_weight, None)
+        # Sorting the values alone is a third faster than sorting their order.
+        value, weight = ties_counted(np.sort(p))
+        return cls(value, weight, weight * value)
+
+    @classmethod
+    def from_labels(
+        cls,
+        y: NDArray[np.generic],
+        p: FloatArray,
+        *,
+        sample_weight: FloatArray | None = None,
+        bins: int | None = None,
+    ) -> Self:
+        """Return the atoms of labelled examples; labels are 0 and 1."""
+        label = np.asarray(y, dtype=np.float64)
+        if bins is not None:
+            return cls._from_bins(p, sample_weight, label, bins)
+        return cls._from_sorted(p, sample_weight, label)
+
+    @classmethod
+    def _from_sorted(
+        cls, p: FloatArray, sample_weight: FloatArray | None, label: FloatArray | None
+    ) -> Self:
+        if sample_weight is not None:
+            # A row of no weight is not there; it must not make a window of its own.
+            present = sample_weight > 0
+            p, sample_weight = p[present], sample_weight[present]
+            label = None if label is None else label[present]
+        order = np.argsort(p, kind="stable")
+        value = p[order]
+        weight = np.ones(len(p)) if sample_weight is None else sample_weight[order]
+        positive = weight * (value if label is None else label[order])
+        return cls(*ties_summed(value, weight, positive))
+
+    @classmethod
+    def _from_bins(
+        cls, p: FloatArray, weight: FloatArray | None, label: FloatArray | None, bins: int
+    ) -> Self:
+        unit = _NOTHING if weight is None else weight
+        positive = _NOTHING if label is None else label if weight is None else label * weight
+        total, mass = binned(np.ascontiguousarray(p), unit, positive, bins)
+        filled = np.flatnonzero(total)
+        return cls(filled / bins, total[filled], mass[filled], width=1 / bins)
+
+    def merged(self, other: Self) -> Self:
+        """Return the atoms of this batch and another together."""
+        if self.width != other.width:
+            raise ValueError(
+                f"Atoms merge when their bins are alike; got widths {self.width:g} and "
+                f"{other.width:g}."
+            )
+        p = np.concatenate([self.p, other.p])
+        order = np.argsort(p, kind="stable")
+        weight = np.concatenate([self.weight, other.weight])[order]
+        positive = np.concatenate([self.positive, other.positive])[order]
+        return type(self)(*ties_summed(p[order], weight, positive), width=self.width)
+
+    def __len__(self) -> int:
+        return len(self.p)
+
+    @cached_property
+    def _below(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        return prefix_sums(self.weight, self.positive)
+
+    @property
+    def weight_below(self) -> FloatArray:
+        """Weight below each of the n_atoms + 1 boundaries; the last is the total."""
+        return self._below[0]
+
+    @property
+    def positive_below(self) -> FloatArray:
+        """Positive mass below each boundary."""
+        return self._below[1]
+
+    @property
+    def negative_below(self) -> FloatArray:
+        """Negative mass below each boundary."""
+        return self._below[2]
+
+    @cached_property
+    def pairs_below(self) -> FloatArray:
+        """Pairs of a positive below each boundary and a negative ranked lower, ties half."""
+        return pairs_won(self.positive_below, self.negative_below)
+
+    @cached_property
+    def precision_above(self) -> FloatArray:
+        """Positive mass above each boundary, each times the precision at its own atom."""
+        return precision_sums(self.positive_below, self.weight_below)
+
+    @cached_property
+    def equal_weight(self) -> float | None:
+        """The weight that all atoms have, or None where they differ."""
+        return float(self.weight[0]) if np.ptp(self.weight) == 0 else None
+
+    def windows(self, capacity: float) -> Windows:
+        """Return the windows that fit a capacity, each as far to the right as it can reach.
+
+        There is one for each first atom, up to the first window that reaches the last atom:
+        N - d + 1 for N distinct examples of which d may be withheld. A window is empty where
+        its first atom alone is too heavy: tied examples are withheld together or not at all.
+        """
+        total = self.weight_below
+        room = capacity + WEIGHT_TOLERANCE * total[-1]
+        if self.equal_weight is None:
+            ends = window_ends(total, room)
+            return Windows(np.arange(len(ends)), ends)
+        size = self.window_size(capacity)
+        starts = np.arange(len(self) - size + 1)
+        return Windows(starts, starts + size)
+
+    def window_size(self, capacity: float) -> int:
+        """Return how many atoms of equal weight fit a capacity."""
+        if self.equal_weight is None:
+            raise TypeError("Atoms of different weights have no common window size.")
+        room = capacity + WEIGHT_TOLERANCE * self.weight_below[-1]
+        return min(int(room / self.equal_weight), len(self))
+
+    def interval(self, start: int, end: int) -> Interval:
+        """Return the region that withholds exactly the atoms ``start .. end - 1``."""
+        if start >= end:
+            return Interval.empty()
+        upper = float(self.p[end - 1])
+        if self.width > 0:
+            edge = upper + self.width
+            upper = 1.0 if edge >= 1 else float(np.nextafter(edge, 0))
+        return Interval(lower=float(self.p[start]), upper=upper)
+
+    def relabelled(self, positive: FloatArray) -> Self:
+        """Return the same atoms with another positive mass."""
+        return type(self)(self.p, self.weight, positive, self.width)
+
+    @cached_property
+    def mirrored(self) -> Self:
+        """The atoms with the classes exchanged: probabilities 1 - p, in their order."""
+        negative = (self.weight - self.positive)[::-1]
+        return type(self)(1 - self.p[::-1], self.weight[::-1].copy(), negative.copy(), self.width)

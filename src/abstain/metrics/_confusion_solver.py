@@ -1,0 +1,170 @@
+"""Whom to withhold for a confusion metric psi(C): once by marginal gains, or by linearisation.
+
+Both end in a score that is linear in the probabilities given the prediction, so the choice is a
+matrix and a threshold. The marginal solver is the paper's deterministic algorithm in the
+appendix on weighted kappa; the joint one repeats it to a fixed point.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abstain._kernels.confusion import expected_confusion
+from abstain._validation import FloatArray, IntArray
+from abstain.metrics._base import Choice, Decision
+from abstain.regions import GainThreshold, score_threshold
+from abstain.rules import Argmax, BestGain, DecisionRule
+
+__all__ = ["solve_joint", "solve_marginal", "unit_of"]
+
+# Linearisations at most; 3 to 8 are usual.
+_MOST_ROUNDS = 50
+# How often a step that made the metric worse is halved before giving up.
+_MOST_HALVINGS = 4
+
+
+class Objective(Protocol):
+    """What the solvers need to know of a metric."""
+
+    @property
+    def greater_is_better(self) -> bool:
+        """Whether larger values are better."""
+        ...
+
+    def value(self, confusion: FloatArray) -> float:
+        """Return psi(C)."""
+        ...
+
+    def gradient(self, confusion: FloatArray) -> FloatArray:
+        """Return the derivative of psi by each entry of C."""
+        ...
+
+    def removal_gains(
+        self, proba: FloatArray, prediction: IntArray, weight: FloatArray
+    ) -> FloatArray:
+        """Return what withholding one example of (true i, predicted j) adds to psi."""
+        ...
+
+
+@dataclass
+class _Batch:
+    """The rows to choose among."""
+
+    metric: Objective
+    proba: FloatArray
+    capacity: float
+    sample_weight: FloatArray | None
+
+    @property
+    def weight(self) -> FloatArray:
+        return np.empty(0) if self.sample_weight is None else self.sample_weight
+
+    @property
+    def sign(self) -> float:
+        return 1.0 if self.metric.greater_is_better else -1.0
+
+    def confusion(self, prediction: IntArray, kept: NDArray[np.bool_]) -> FloatArray:
+        return expected_confusion(self.proba, prediction, self.weight, kept)
+
+    def worth(self, confusion: FloatArray) -> float:
+        """Psi, oriented so that more is better; minus infinity where it is not defined."""
+        value = self.sign * self.metric.value(confusion)
+        return value if np.isfinite(value) else -np.inf
+
+    def withheld(self, prediction: IntArray, gains: FloatArray) -> "_Candidate":
+        """Withhold what fits the capacity, highest expected gain first."""
+        region = GainThreshold(gains, np.inf)
+        score = region.score(self.proba, prediction)
+        threshold = score_threshold(score, self.capacity, self.sample_weight)
+        confusion = self.confusion(prediction, score < threshold)
+        region = GainThreshold(gains, threshold)
+        return _Candidate(region, confusion, self.worth(confusion))
+
+
+@dataclass
+class _Candidate:
+    """A region, the confusion matrix of what it keeps, and what that is worth."""
+
+    region: GainThreshold
+    confusion: FloatArray
+    worth: float
+    rule: DecisionRule = Argmax()  # noqa: RUF009 - frozen
+
+
+def unit_of(weight: FloatArray) -> float:
+    """Return the weight of one example: 1, or the mean weight where that is less.
+
+    Whole weights are repeats of examples that count 1 each; weights normalised to a small sum
+    are not, and there no example weighs 1.
+    """
+    return min(1.0, float(weight.sum()) / np.count_nonzero(weight)) if weight.size else 1.0
+
+
+def solve_marginal(
+    metric: Objective,
+    proba: FloatArray,
+    capacity: float,
+    sample_weight: FloatArray | None,
+    decision: Decision,
+) -> Choice:
+    """Withhold the rows whose withholding alone, from the whole batch, gains the most.
+
+    With ``decision="optimal"`` the predictions are first fitted to the metric on the whole
+    batch.
+    """
+    batch = _Batch(metric, proba, capacity, sample_weight)
+    rule: DecisionRule = Argmax()
+    if decision == "optimal":
+        rule = solve_joint(metric, proba, 0.0, sample_weight, decision).rule
+    prediction = rule.predict(proba)
+    gains = batch.sign * metric.removal_gains(proba, prediction, batch.weight)
+    region = GainThreshold(gains, np.inf)
+    score = region.score(proba, prediction)
+    threshold = score_threshold(score, capacity, sample_weight)
+    return Choice(GainThreshold(gains, threshold), rule)
+
+
+def solve_joint(
+    metric: Objective,
+    proba: FloatArray,
+    capacity: float,
+    sample_weight: FloatArray | None,
+    decision: Decision,
+) -> Choice:
+    """Withhold by the metric linearised at the kept rows' own confusion matrix.
+
+    Each round scores every row by ``-sum_i P[x, i] * dpsi/dC[i, f(x)]``, withholds the highest
+    that fit, and linearises again at what is kept, until the metric stops rising. The optimal
+    decision predicts, in each round, the class with the largest ``sum_i P[x, i] * dpsi/dC[i, j]``.
+    """
+    batch = _Batch(metric, proba, capacity, sample_weight)
+    prediction = Argmax().predict(proba)
+    gains = batch.sign * metric.removal_gains(proba, prediction, batch.weight)
+    best = batch.withheld(prediction, gains)
+    best = _climbed(batch, best, prediction)
+    if decision == "optimal":
+        best = _climbed(batch, best, None)
+    return Choice(best.region, best.rule)
+
+
+def _climbed(batch: _Batch, best: _Candidate, prediction: IntArray | None) -> _Candidate:
+    """Linearise, choose, repeat while it helps; predictions are chosen too when not given."""
+    point = best.confusion
+    halvings = 0
+    for _ in range(_MOST_ROUNDS):
+        slope = batch.sign * batch.metric.gradient(point)
+        rule: DecisionRule = Argmax() if prediction is not None else BestGain(slope)
+        columns = rule.predict(batch.proba) if prediction is None else prediction
+        candidate = batch.withheld(columns, -slope)
+        candidate.rule = rule
+        if candidate.worth > best.worth:
+            best, point, halvings = candidate, candidate.confusion, 0
+        elif halvings < _MOST_HALVINGS and not np.array_equal(candidate.confusion, point):
+            # The step went too far: linearise between here and there.
+            point = 0.5 * (best.confusion + (candidate.confusion if halvings == 0 else point))
+            halvings += 1
+        else:
+            break
+    return best

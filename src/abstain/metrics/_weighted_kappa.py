@@ -1,0 +1,251 @@
+"""Weighted Cohen's kappa: agreement of predictions and labels beyond chance.
+
+The paper's Section on optimising kappa, and its two algorithms in the appendix: deterministic
+O(NC) and Monte-Carlo O(MNC).
+"""
+
+from typing import Any, ClassVar, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from abstain._kernels.confusion import expected_confusion, linear_gain
+from abstain._kernels.label_draws import confusion_draws, label_draw
+from abstain._validation import FloatArray, IntArray, check_penalties, check_seed
+from abstain.metrics._confusion import ALL_KEPT, BaseConfusionMetric, Solver
+from abstain.metrics._confusion_solver import unit_of
+
+__all__ = ["WeightedKappa"]
+
+Method = Literal["deterministic", "sampled"]
+
+
+class WeightedKappa(BaseConfusionMetric):
+    r"""Weighted Cohen's kappa.
+
+    Higher is better; 1 is perfect agreement, 0 agreement by chance, negative worse than chance.
+
+    Parameters
+    ----------
+    weights : {"quadratic", "linear", "unweighted"}, array-like or None
+        The penalty W[i, j] for predicting class i as class j: the squared distance of the
+        columns, their distance, 1 off the diagonal (Cohen's own; None means the same), or a
+        matrix, which need not be symmetric.
+    solver : {"joint", "marginal"}
+        ``"marginal"`` is the paper's: each example is scored by kappa after withholding it
+        alone. ``"joint"`` repeats from the examples kept until kappa stops rising.
+    method : {"deterministic", "sampled"}
+        Estimate the marginal values with probabilities in place of labels, or as the mean over
+        sampled label vectors.
+    n_samples : int
+        How many label vectors ``method="sampled"`` draws.
+    random_state : int, Generator or None
+        Seeds the sampled labels.
+
+    Notes
+    -----
+    With row sums N, column sums F and total n of the confusion matrix C,
+
+    .. math:: \kappa = 1 - \frac{\sum_{ij} W_{ij} C_{ij}}{\sum_{ij} W_{ij} N_i F_j / n}.
+
+    Withholding one example of class i predicted as j changes it to
+
+    .. math:: 1 - \frac{a - W_{ij}}{b^1 - b^2_i - b^3_j + W_{ij} / (n - 1)}
+
+    with a the numerator, :math:`b^1 = \sum_{ij} W_{ij} N_i F_j / (n - 1)`,
+    :math:`b^2_i = \sum_j W_{ij} F_j / (n - 1)` and :math:`b^3_j = \sum_i W_{ij} N_i / (n - 1)`.
+    Kappa is not defined (NaN) where the labels and the predictions are all of one class.
+
+    References
+    ----------
+    .. [1] "A General Framework for Abstention Under Label Shift", appendix on weighted Cohen's
+       kappa.
+    .. [2] Cohen, "Weighted kappa: nominal scale agreement provision for scaled disagreement or
+       partial credit", Psychological Bulletin 70 (1968).
+
+    Examples
+    --------
+    >>> from abstain.metrics import WeightedKappa
+    >>> proba = [[0.8, 0.2, 0.0], [0.1, 0.8, 0.1], [0.0, 0.2, 0.8]]
+    >>> WeightedKappa("quadratic").expected(proba)
+    0.8
+    """
+
+    head: ClassVar[str] = "kappa"
+    example: ClassVar[str] = "kappa:quadratic"
+    summary: ClassVar[str] = "agreement beyond chance, for grades; also kappa, kappa:linear"
+
+    def __init__(
+        self,
+        weights: str | ArrayLike | None = "quadratic",
+        *,
+        solver: Solver = "joint",
+        method: Method = "deterministic",
+        n_samples: int = 100,
+        random_state: Any = 0,
+    ) -> None:
+        super().__init__(solver=solver)
+        self.weights: str | FloatArray
+        if weights is None or isinstance(weights, str):
+            self.weights = _checked_name(weights)
+        else:
+            self.weights = check_penalties(weights, name="weights")
+        if method not in get_args(Method):
+            raise ValueError(f'`method` must be "deterministic" or "sampled"; got {method!r}.')
+        if method == "sampled" and solver != "marginal":
+            raise ValueError(
+                '`method="sampled"` is the Monte-Carlo form of the marginal algorithm; '
+                'pass solver="marginal" with it.'
+            )
+        if n_samples < 1:
+            raise ValueError(f"`n_samples` must be at least 1; got {n_samples!r}.")
+        self.method = method
+        self.n_samples = n_samples
+        self.random_state = random_state
+
+    @property
+    def name(self) -> str:
+        """The registered name; ``kappa:matrix`` when the weights are the user's own."""
+        if not isinstance(self.weights, str):
+            return "kappa:matrix"
+        return "kappa" if self.weights == "unweighted" else f"kappa:{self.weights}"
+
+    @classmethod
+    def parse(cls, argument: str | None) -> Self:
+        """Return the metric that ``kappa`` or ``kappa:WEIGHTS`` stands for."""
+        return cls(argument)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the metric as plain data; a user's matrix is in it."""
+        data = super().to_dict()
+        if not isinstance(self.weights, str):
+            data |= {"name": "kappa", "weights": self.weights.tolist()}
+        return data
+
+    def restored(self, data: dict[str, Any]) -> Self:
+        """Return this metric with the matrix and solver of the data."""
+        if "weights" in data:
+            self.weights = check_penalties(data["weights"], name="weights")
+        return super().restored(data)
+
+    def check_n_classes(self, n_classes: int) -> None:
+        """Raise if a user's matrix is not for this number of classes."""
+        if not isinstance(self.weights, str) and len(self.weights) != n_classes:
+            raise ValueError(
+                f"`weights` must have a row and a column for each of the {n_classes} classes; "
+                f"got {len(self.weights)}."
+            )
+
+    def penalties(self, n_classes: int) -> FloatArray:
+        """Return the matrix W."""
+        if not isinstance(self.weights, str):
+            return self.weights
+        distance = np.abs(np.subtract.outer(np.arange(n_classes), np.arange(n_classes)))
+        power = {"quadratic": 2.0, "linear": 1.0, "unweighted": 0.0}[self.weights]
+        penalties: FloatArray = np.where(distance > 0, distance.astype(np.float64) ** power, 0.0)
+        return penalties
+
+    def value(self, confusion: FloatArray) -> float:
+        """Return kappa of a confusion matrix, NaN where chance leaves nothing to disagree on."""
+        W = self.penalties(len(confusion))
+        by_chance = confusion.sum(axis=1) @ W @ confusion.sum(axis=0)
+        if by_chance <= 0:
+            return float("nan")
+        return float(1 - (W * confusion).sum() * confusion.sum() / by_chance)
+
+    def gradient(self, confusion: FloatArray) -> FloatArray:
+        """Return the derivative of kappa by each entry of C."""
+        W = self.penalties(len(confusion))
+        of_class = W @ confusion.sum(axis=0)
+        of_prediction = confusion.sum(axis=1) @ W
+        by_chance = confusion.sum(axis=1) @ of_class
+        if by_chance <= 0:
+            return np.zeros_like(confusion)
+        penalty, total = (W * confusion).sum(), confusion.sum()
+        chance_slope = of_class[:, None] + of_prediction[None, :]
+        slope: FloatArray = (
+            -(W * total + penalty) / by_chance + penalty * total * chance_slope / by_chance**2
+        )
+        return slope
+
+    def marginal_values(
+        self,
+        proba: ArrayLike,
+        *,
+        prediction: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> FloatArray:
+        """Estimate, for each example, kappa after withholding that example alone.
+
+        These are the output vectors of the paper's two algorithms for kappa: with
+        ``method="deterministic"`` the probabilities stand in for the labels, with
+        ``method="sampled"`` the values are means over sampled label vectors.
+
+        Parameters
+        ----------
+        proba : array-like of shape (n, n_classes) or (n,)
+            Calibrated probabilities.
+        prediction : array-like of shape (n,), optional
+            Predicted column of each row; argmax when not given.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts; a whole number equals repetition, and one repeat is
+            withheld.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        matrix, columns, weight = self._checked(proba, prediction, sample_weight)
+        unit = unit_of(weight)
+        if self.method == "deterministic":
+            confusion = expected_confusion(matrix, columns, weight, ALL_KEPT)
+            return linear_gain(matrix, columns, self._after_removal(confusion, unit))
+        seed = check_seed(self.random_state)
+        total = np.zeros(len(matrix))
+        for m in range(self.n_samples):
+            confusion = confusion_draws(matrix, columns, weight, seed, m, m + 1)[0]
+            total += self._after_removal(confusion, unit)[label_draw(matrix, seed, m), columns]
+        return total / self.n_samples
+
+    def removal_gains(
+        self, proba: FloatArray, prediction: IntArray, weight: FloatArray
+    ) -> FloatArray:
+        """Return the change of kappa when one example of (true i, predicted j) is withheld."""
+        unit = unit_of(weight)
+        if self.method == "deterministic":
+            confusions = expected_confusion(proba, prediction, weight, ALL_KEPT)[None]
+        else:
+            seed = check_seed(self.random_state)
+            confusions = confusion_draws(proba, prediction, weight, seed, 0, self.n_samples)
+        gains = [self._after_removal(C, unit) - self.value(C) for C in confusions]
+        mean: FloatArray = np.nan_to_num(np.mean(gains, axis=0))
+        return mean
+
+    def _after_removal(self, confusion: FloatArray, unit: float) -> FloatArray:
+        W = self.penalties(len(confusion))
+        rest = confusion.sum() - unit
+        truths, predicted = confusion.sum(axis=1), confusion.sum(axis=0)
+        chance = (
+            truths @ W @ predicted
+            - unit * (W @ predicted)[:, None]
+            - unit * (truths @ W)[None, :]
+            + unit**2 * W
+        )
+        ratio: FloatArray = np.divide(
+            ((W * confusion).sum() - unit * W) * rest,
+            chance,
+            out=np.zeros_like(confusion),
+            where=chance > 0,
+        )
+        return 1 - ratio
+
+
+def _checked_name(weights: str | None) -> str:
+    name = "unweighted" if weights is None else weights
+    known = ("quadratic", "linear", "unweighted")
+    if name not in known:
+        raise ValueError(
+            f"`weights` must be one of {', '.join(map(repr, known))}, None or a matrix; "
+            f"got {weights!r}."
+        )
+    return name

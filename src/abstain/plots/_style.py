@@ -1,0 +1,38 @@
+"""Colours and the late import of matplotlib that all displays share."""
+
+from typing import Any
+
+__all__ = ["COLORS", "new_axes", "new_figure"]
+
+# Okabe and Ito's palette, which colour-blind readers can tell apart.
+COLORS = {
+    "before": "#4D4D4D",
+    "after": "#0072B2",
+    "withheld": "#E69F00",
+    "positive": "#D55E00",
+    "negative": "#56B4E9",
+}
+
+
+def new_axes(ax: Any = None) -> tuple[Any, Any]:
+    """Return the figure and axes to draw on, new ones when none are given."""
+    if ax is not None:
+        return ax.figure, ax
+    return _pyplot().subplots(layout="constrained")  # type: ignore[no-any-return]
+
+
+def new_figure(n_panels: int) -> tuple[Any, Any]:
+    """Return a figure with panels side by side."""
+    return _pyplot().subplots(  # type: ignore[no-any-return]
+        ncols=n_panels, figsize=(5.2 * n_panels, 4.6), layout="constrained"
+    )
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            "Plots need matplotlib, which comes with an extra: pip install 'abstain[plots]'"
+        ) from error
+    return plt

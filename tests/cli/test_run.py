@@ -1,0 +1,137 @@
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from abstain import Abstainer, Policy, __version__
+from abstain.cli._tables import write_columns
+from abstain.datasets import screening_clinic, simulate_four_class_normal
+
+BINARY = (
+    "run", "validation.csv", "target.csv", "--scores", "logit", "--scale", "logits",
+    "--label", "ill", "--calibration", "platt",
+    "--metric", "sensitivity@specificity=0.9", "--budget", "0.15",
+)  # fmt: skip
+
+
+@pytest.fixture
+def clinic(abstain):
+    clinic = screening_clinic(1_000, 1_000, random_state=0)
+    names = [f"00{number}" for number in range(1_000)]
+    write_columns(Path("validation.csv"), {"logit": clinic.scores_val, "ill": clinic.y_val})
+    write_columns(Path("target.csv"), {"patient": names, "logit": clinic.scores_target})
+    return clinic
+
+
+def test_run_writes_what_the_library_decides(abstain, clinic):
+    code, out, err = abstain(
+        *BINARY, "--id", "patient", "--out", "decisions.csv", "--policy", "triage.json"
+    )
+    assert code == 0
+    assert "Withheld 150 of 1,000 rows (15.0%)" in out
+    assert "decisions.csv" in err
+    library = (
+        Abstainer(
+            "sensitivity@specificity=0.9",
+            budget=0.15,
+            calibration="platt",
+            scale="logits",
+            random_state=0,
+        )
+        .fit(clinic.scores_val, clinic.y_val)
+        .decide(clinic.scores_target)
+    )
+    with open("decisions.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["patient", "abstain", "prediction", "p_0", "p_1"]
+    assert [row["abstain"] == "true" for row in rows] == library.abstain.tolist()
+    assert rows[7]["patient"] == "007"
+    assert float(rows[3]["p_1"]) == library.proba[3, 1]
+    assert (
+        Policy.load("triage.json").apply(clinic.scores_target).abstain == library.abstain
+    ).all()
+
+
+def test_json_is_for_machines(abstain, clinic):
+    code, out, _ = abstain(*BINARY, "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["withheld"] == 150
+    assert found["estimate"]["after"]["value"] > found["estimate"]["before"]["value"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_many_classes_are_named_by_their_columns(abstain, suffix):
+    simulation = simulate_four_class_normal(1_000, random_state=0)
+    names = np.array(["none", "mild", "bad", "worst"])
+    scores = {f"p_{name}": column for name, column in zip(names, simulation.proba.T, strict=True)}
+    write_columns(Path(f"v{suffix}"), {**scores, "grade": names[simulation.y]})
+    write_columns(Path(f"t{suffix}"), scores)
+    code, _, err = abstain(
+        "run", f"v{suffix}", f"t{suffix}", "--label", "grade", "--metric", "kappa:quadratic",
+        "--budget", "0.2", "--calibration", "temperature", "--out", "decisions.csv",
+    )  # fmt: skip
+    assert code == 0, err
+    with open("decisions.csv", newline="") as file:
+        header = next(csv.reader(file))
+    assert header == ["row", "abstain", "prediction", "p_none", "p_mild", "p_bad", "p_worst"]
+
+
+def test_an_existing_file_is_kept_unless_forced(abstain, clinic):
+    Path("decisions.csv").write_text("precious")
+    code, _, err = abstain(*BINARY, "--out", "decisions.csv")
+    assert code == 2
+    assert "add --force" in err
+    assert Path("decisions.csv").read_text() == "precious"
+    assert abstain(*BINARY, "--out", "decisions.csv", "--force")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("--scores", "nothing"), 1, "no score column 'nothing'. Its columns: logit, ill"),
+        (("--label", "sick"), 1, "no column 'sick'. Its columns: logit, ill"),
+        (("--id", "number"), 1, "no column 'number'"),
+        (("--budget", "1.5"), 2, "must be a fraction in [0, 1)"),
+        (("--metric", "aurok"), 2, "Did you mean 'auroc'?"),
+        (("--out", "nowhere/decisions.csv"), 2, "there is no folder nowhere"),
+        (("--scale", "probabilities"), 1, 'If these are logits, pass scale="logits"'),
+        (("--calibration", "plat"), 1, "platt"),
+    ],
+)
+def test_mistakes_are_explained(abstain, clinic, arguments, code, message):
+    result, out, err = abstain(*BINARY, *arguments)
+    assert (result, out) == (code, "")
+    assert message in " ".join(err.split())
+
+
+def test_files_that_are_wrong(abstain, clinic):
+    assert abstain(*BINARY[:1], "absent.csv", *BINARY[2:])[::2] == (
+        1,
+        "abstain: There is no file absent.csv.\n",
+    )
+    Path("target.csv").write_text("logit\n1\nx,y,z\n")
+    assert "cannot be read as a table" in abstain(*BINARY)[2]
+    Path("target.csv").write_text("logit\n")
+    assert "target.csv has no rows" in abstain(*BINARY)[2]
+    Path("target.csv").write_text("logit\n1\nhigh\n")
+    assert "column 'logit' must be numbers" in abstain(*BINARY)[2]
+    Path("target.csv").write_text("logit,x\n1,1\n,2\n")
+    assert "column 'logit' is empty in 1 rows" in abstain(*BINARY)[2]
+
+
+def test_a_failed_run_writes_nothing(abstain, clinic):
+    Path("target.csv").write_text("logit\nnan\n")
+    assert abstain(*BINARY, "--out", "decisions.csv", "--policy", "triage.json")[0] == 1
+    assert sorted(path.name for path in Path().iterdir()) == ["target.csv", "validation.csv"]
+
+
+def test_help_and_version(abstain):
+    code, out, _ = abstain("--help")
+    assert code == 0
+    assert "demo" in out
+    for command in ("demo", "run", "reproduce"):
+        assert "Example: abstain" in abstain(command, "--help")[1]
+    assert abstain("--version")[1] == f"abstain, version {__version__}\n"

@@ -1,0 +1,50 @@
+"""The public surface, pinned: a new or lost name must be meant."""
+
+import importlib
+
+import pytest
+
+PUBLIC = {
+    "abstain": [
+        "AbstainError",
+        "Abstainer",
+        "AbstainingClassifier",
+        "Decisions",
+        "Policy",
+        "__version__",
+    ],
+    "abstain.baselines": [
+        "ScoreThreshold",
+        "choose_by_score",
+        "entropy",
+        "get",
+        "margin",
+        "max_probability",
+        "random_order",
+        "registered",
+    ],
+    "abstain.datasets": [
+        "ScreeningClinic",
+        "Simulation",
+        "screening_clinic",
+        "simulate_binary_normal",
+        "simulate_four_class_normal",
+    ],
+    "abstain.plots": ["RegionDisplay", "RocAbstentionDisplay"],
+}
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_all_is_the_public_surface(module):
+    loaded = importlib.import_module(module)
+    assert list(loaded.__all__) == PUBLIC[module]
+    assert list(loaded.__all__) == sorted(loaded.__all__)
+    for name in loaded.__all__:
+        assert getattr(loaded, name) is not None
+
+
+def test_unknown_name_is_an_attribute_error():
+    import abstain
+
+    with pytest.raises(AttributeError, match="nonesuch"):
+        _ = abstain.nonesuch

@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from abstain.regions import GainThreshold, Interval, score_threshold
+from abstain.rules import Argmax, BestGain, Threshold, rule_from_dict
+
+PROBA = np.array([[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]])
+COLUMNS = np.array([0, 0, 1])
+
+
+def test_an_interval_includes_both_ends():
+    assert Interval(0.1, 0.5).contains(PROBA, COLUMNS).tolist() == [True, True, False]
+    assert not Interval.empty().contains(PROBA, COLUMNS).any()
+
+
+def test_a_gain_is_linear_in_the_probabilities():
+    gains = np.array([[0.0, 1.0], [2.0, 0.0]])
+    region = GainThreshold(gains, threshold=1.0)
+    assert region.score(PROBA, COLUMNS) == pytest.approx([0.2, 1.0, 0.2])
+    assert region.contains(PROBA, COLUMNS).tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    "region",
+    [Interval(0.25, 0.5), GainThreshold(np.eye(2), 0.5), GainThreshold(np.eye(2), np.inf)],
+)
+def test_regions_come_back_from_plain_data(region):
+    again = type(region).from_dict(region.to_dict())
+    assert again.contains(PROBA, COLUMNS).tolist() == region.contains(PROBA, COLUMNS).tolist()
+
+
+def test_rules():
+    assert Argmax().predict(PROBA).tolist() == [0, 0, 1]
+    assert Threshold(0.5).predict(PROBA).tolist() == [0, 1, 1]
+    # Missing class 1 costs ten times as much as a false alarm: 0.1 is enough to call it.
+    cautious = BestGain(np.array([[0.0, -1.0], [-10.0, 0.0]]))
+    assert cautious.predict(PROBA).tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("rule", [Argmax(), Threshold(0.3), BestGain(np.eye(2))])
+def test_rules_come_back_from_plain_data(rule):
+    assert rule_from_dict(rule.to_dict()).predict(PROBA).tolist() == rule.predict(PROBA).tolist()
+
+
+def test_an_unknown_rule_is_an_error():
+    with pytest.raises(ValueError, match="Unknown decision rule 'oracle'"):
+        rule_from_dict({"kind": "oracle"})
+
+
+def brute_force_threshold(score, capacity, weight):
+    fitting = [t for t in np.unique(score) if weight[score >= t].sum() <= capacity]
+    return min(fitting, default=np.inf)
+
+
+@given(
+    hnp.arrays(
+        np.float64, st.integers(1, 12), elements=st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.9])
+    ),
+    st.integers(0, 12),
+    st.data(),
+)
+def test_the_threshold_is_the_lowest_that_fits(score, capacity, data):
+    ones = np.ones(len(score))
+    assert score_threshold(score, capacity) == brute_force_threshold(score, capacity, ones)
+    weight = data.draw(
+        hnp.arrays(np.float64, len(score), elements=st.sampled_from([0.5, 1.0, 2.0, 3.0]))
+    )
+    assert score_threshold(score, capacity, weight) == brute_force_threshold(
+        score, capacity, weight
+    )
