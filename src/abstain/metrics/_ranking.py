@@ -223,6 +223,43 @@ class RankingMetric(Metric):
             return self._safe_values(atoms, windows)
         return self._sampled(atoms, windows)[1]
 
+    def observed_intervals(
+        self,
+        y_true: ArrayLike,
+        proba: ArrayLike,
+        lower: FloatArray,
+        upper: FloatArray,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> FloatArray:
+        """Compute the metric from true labels after each of many intervals of p is withheld.
+
+        All intervals share one sort and its prefix sums, so thousands cost little more than one.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            Labels, 0 and 1.
+        proba : array-like of shape (n,) or (n, 2)
+            Probabilities.
+        lower, upper : ndarray of shape (n_intervals,)
+            The intervals, both ends included.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts.
+
+        Returns
+        -------
+        ndarray of shape (n_intervals,)
+            NaN where an interval leaves a class empty that the metric needs.
+        """
+        matrix = check_proba(proba, n_classes=2)
+        labels = check_labels(y_true, n_classes=2, n_rows=len(matrix), name="y_true")
+        weight = check_sample_weight(sample_weight, n_rows=len(matrix))
+        atoms = Atoms.from_labels(labels, matrix[:, 1], sample_weight=weight)
+        starts = np.searchsorted(atoms.p, lower, side="left")
+        ends = np.searchsorted(atoms.p, upper, side="right")
+        return self._safe_values(atoms, Windows(starts, np.maximum(starts, ends)))
+
     def choose(
         self,
         proba: FloatArray,

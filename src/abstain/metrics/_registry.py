@@ -46,6 +46,12 @@ _classes: tuple[type[Metric], ...] = (
     Recall,
     TopKAccuracy,
     WeightedKappa,
+    AveragePrecision,
+    NetBenefit,
+    PartialAUROC,
+    PrecisionAtRecall,
+    RecallAtPrecision,
+    SpecificityAtSensitivity,
 )
 
 _own: dict[str, Metric] = {}
