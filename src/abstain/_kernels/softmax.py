@@ -8,13 +8,13 @@ import math
 import numba
 import numpy as np
 
-from abstain._kernels._jit import compiled, compiled_parallel
+from abstain._kernels._jit import compiled, compiled_parallel_if_large
 from abstain._validation import FloatArray, IntArray
 
 __all__ = ["log_softmax", "one_versus_rest_log_odds", "scaled_softmax", "scaling_derivatives"]
 
 
-@compiled_parallel
+@compiled_parallel_if_large
 def scaled_softmax(logits: FloatArray, slope: FloatArray, bias: FloatArray) -> FloatArray:
     """Return ``softmax(slope * logits + bias)`` of every row.
 
@@ -36,7 +36,7 @@ def scaled_softmax(logits: FloatArray, slope: FloatArray, bias: FloatArray) -> F
     return result
 
 
-@compiled_parallel
+@compiled_parallel_if_large
 def log_softmax(logits: FloatArray) -> FloatArray:
     """Return the logarithm of ``softmax(logits)`` of every row."""
     n, n_classes = logits.shape
@@ -53,7 +53,7 @@ def log_softmax(logits: FloatArray) -> FloatArray:
     return result
 
 
-@compiled_parallel
+@compiled_parallel_if_large
 def one_versus_rest_log_odds(logits: FloatArray) -> FloatArray:
     """Return ``log(p / (1 - p))`` of every class, p being the softmax of the row."""
     n, n_classes = logits.shape
@@ -99,20 +99,22 @@ def _row_loss(
 
 @compiled
 def _subtract_squares(hessian: FloatArray, q: FloatArray) -> None:
-    """Subtract the outer squares of four vectors from the upper triangle.
+    """Subtract the outer squares of eight vectors from the upper triangle.
 
-    Four at a time, because the matrix is then read and written a quarter as often.
+    Eight at a time, because the matrix is then read and written an eighth as often.
     """
     k = len(hessian)
-    a, b, c, d = q[0], q[1], q[2], q[3]
+    a, b, c, d, e, f, g, h = q[0], q[1], q[2], q[3], q[4], q[5], q[6], q[7]
     for i in range(k):
         line = hessian[i]
-        ai, bi, ci, di = a[i], b[i], c[i], d[i]
+        ai, bi, ci, di, ei, fi, gi, hi = a[i], b[i], c[i], d[i], e[i], f[i], g[i], h[i]
         for j in range(i, k):
-            line[j] -= ai * a[j] + bi * b[j] + ci * c[j] + di * d[j]
+            first = ai * a[j] + bi * b[j] + ci * c[j] + di * d[j]
+            second = ei * e[j] + fi * f[j] + gi * g[j] + hi * h[j]
+            line[j] -= first + second
 
 
-@compiled_parallel
+@compiled_parallel_if_large
 def scaling_derivatives(
     logits: FloatArray,
     codes: IntArray,
@@ -137,7 +139,7 @@ def scaling_derivatives(
     hessians = np.zeros((n_blocks, k, k))
     for block in numba.prange(n_blocks):
         p = np.empty(n_classes)
-        q = np.zeros((4, k))
+        q = np.zeros((8, k))
         filled = 0
         gradient = gradients[block]
         hessian = hessians[block]
@@ -159,7 +161,7 @@ def scaling_derivatives(
                 hessian[a, m + i] += w * p[i] * z[i]
                 hessian[m + i, m + i] += w * p[i]
             filled += 1
-            if filled == 4:
+            if filled == 8:
                 _subtract_squares(hessian, q)
                 filled = 0
         q[filled:] = 0.0

@@ -84,9 +84,7 @@ class IsotonicCalibration(Calibrator):
         if begin == end:
             given: FloatArray = 1 / (1 + np.exp(-np.clip(odds, -700, 700)))
             return given
-        value: FloatArray = np.interp(
-            odds, self.thresholds_[begin:end], self.values_[begin:end]
-        )
+        value: FloatArray = np.interp(odds, self.thresholds_[begin:end], self.values_[begin:end])
         return value
 
 
