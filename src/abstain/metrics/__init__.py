@@ -10,6 +10,7 @@ from abstain.metrics._expected_cost import ExpectedCost
 from abstain.metrics._mcc import MatthewsCorrelation
 from abstain.metrics._ranking import RankingMetric
 from abstain.metrics._registry import from_dict, get, register, registered, summaries
+from abstain.metrics._sampled_metric import SampledMetric
 from abstain.metrics._sensitivity_at_specificity import SensitivityAtSpecificity
 from abstain.metrics._top_k import TopKAccuracy
 from abstain.metrics._weighted_kappa import WeightedKappa
@@ -32,6 +33,7 @@ __all__ = [
     "Precision",
     "RankingMetric",
     "Recall",
+    "SampledMetric",
     "SensitivityAtSpecificity",
     "TopKAccuracy",
     "WeightedKappa",
