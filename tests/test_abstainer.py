@@ -33,7 +33,7 @@ def test_the_flow_finds_the_shift_and_improves_the_true_metric(clinic):
     assert low < decisions.estimate.before.value < high
 
 
-@pytest.mark.parametrize("budget", [0, 0.001, 0.29, 0.5, 0.999])
+@pytest.mark.parametrize("budget", [0, 0.001, 0.29, 0.5, 0.8])
 def test_the_number_withheld_is_the_floor_of_the_budget(clinic, budget):
     target = clinic.scores_target[:100]
     decisions = abstainer_for(clinic, budget=budget).decide(target)
@@ -109,8 +109,8 @@ def test_two_columns_equal_one(clinic):
 
 
 def test_many_classes():
-    source = simulate_four_class_normal(4_000, random_state=0)
-    target = simulate_four_class_normal(4_000, priors=[0.1, 0.2, 0.3, 0.4], random_state=1)
+    source = simulate_four_class_normal(20_000, random_state=0)
+    target = simulate_four_class_normal(20_000, priors=[0.1, 0.2, 0.3, 0.4], random_state=1)
     # What a model that learned at the source proportions would say of the target.
     stale = target.proba * np.array([0.4, 0.3, 0.2, 0.1]) / np.array([0.1, 0.2, 0.3, 0.4])
     stale /= stale.sum(axis=1, keepdims=True)
@@ -121,7 +121,7 @@ def test_many_classes():
     )
     kept = ~decisions.abstain
     metric = WeightedKappa("quadratic")
-    assert decisions.abstain.sum() == 800
+    assert decisions.abstain.sum() == 4_000
     assert decisions.priors == pytest.approx([0.1, 0.2, 0.3, 0.4], abs=0.05)
     assert metric.observed(target.y[kept], decisions.proba[kept]) > metric.observed(
         target.y, decisions.proba

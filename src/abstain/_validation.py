@@ -316,7 +316,7 @@ def _check_finite(array: NDArray[Any], name: str) -> None:
 
 
 def _normalised(proba: FloatArray, name: str) -> FloatArray:
-    negative = (proba < 0).any(axis=1)
+    negative: NDArray[np.bool_] = np.any(proba < 0, axis=1)
     if negative.any():
         raise ValueError(
             f"`{name}` must not be negative; {_count_and_first(negative)} "

@@ -92,8 +92,10 @@ def _table(clinic: "ScreeningClinic", results: dict[str, "Decisions"]) -> list[s
         lines.append(
             f"  {title:<26}  {estimated.value:>9.3f}  {low:>7.3f} to {high:.3f}  {true:>6.3f}"
         )
-    gained = after.value - before.value
-    lines.append(f"  Referring finds {gained:+.0%} of the ill among those the model keeps.")
+    lines.append(
+        f"  Of the ill patients it keeps, the model now finds {after.value:.0%} "
+        f"instead of {before.value:.0%}."
+    )
     return lines
 
 
