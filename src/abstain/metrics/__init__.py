@@ -15,6 +15,7 @@ from abstain.metrics._partial_auroc import PartialAUROC
 from abstain.metrics._precision_recall import PrecisionAtRecall, RecallAtPrecision
 from abstain.metrics._ranking import RankingMetric
 from abstain.metrics._registry import from_dict, get, register, registered, summaries
+from abstain.metrics._sampled_metric import SampledMetric
 from abstain.metrics._sensitivity_at_specificity import SensitivityAtSpecificity
 from abstain.metrics._specificity_at_sensitivity import SpecificityAtSensitivity
 from abstain.metrics._top_k import TopKAccuracy
@@ -44,6 +45,7 @@ __all__ = [
     "RankingMetric",
     "Recall",
     "RecallAtPrecision",
+    "SampledMetric",
     "SensitivityAtSpecificity",
     "SpecificityAtSensitivity",
     "TopKAccuracy",

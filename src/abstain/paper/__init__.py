@@ -1,8 +1,11 @@
 """The paper's experiments, reproduced."""
 
 from abstain.paper._experiment import Experiment, Options, Result
+from abstain.paper._kappa_convergence import kappa_convergence
 
 __all__ = ["EXPERIMENTS", "Experiment", "Options", "Result"]
 
 #: The experiments that ``abstain reproduce`` knows, by name.
-EXPERIMENTS: dict[str, Experiment] = {}
+EXPERIMENTS: dict[str, Experiment] = {
+    "kappa-convergence": kappa_convergence,
+}
