@@ -12,14 +12,25 @@ if TYPE_CHECKING:
     from abstain.abstainer import Abstainer
     from abstain.decisions import Decisions
     from abstain.policy import Policy
+    from abstain.selection import Certificate, Cost
 
 __version__ = "0.1.0"
 
-__all__ = ["AbstainError", "Abstainer", "Decisions", "Policy", "__version__"]
+__all__ = [
+    "AbstainError",
+    "Abstainer",
+    "Certificate",
+    "Cost",
+    "Decisions",
+    "Policy",
+    "__version__",
+]
 
 _HOMES = {
     "AbstainError": "abstain._exceptions",
     "Abstainer": "abstain.abstainer",
+    "Certificate": "abstain.selection",
+    "Cost": "abstain.selection",
     "Decisions": "abstain.decisions",
     "Policy": "abstain.policy",
 }

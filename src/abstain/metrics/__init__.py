@@ -7,6 +7,7 @@ from abstain.metrics._ranking import RankingMetric
 from abstain.metrics._registry import from_dict, get, registered
 from abstain.metrics._sensitivity_at_specificity import SensitivityAtSpecificity
 from abstain.metrics._weighted_kappa import WeightedKappa
+from abstain.metrics._window_search import most_valuable_window, smallest_window
 
 __all__ = [
     "AUROC",
@@ -19,5 +20,7 @@ __all__ = [
     "WeightedKappa",
     "from_dict",
     "get",
+    "most_valuable_window",
     "registered",
+    "smallest_window",
 ]
