@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from abstain._exceptions import AbstainError
     from abstain.abstainer import Abstainer
+    from abstain.classifier import AbstainingClassifier
     from abstain.decisions import Decisions
     from abstain.policy import Policy
     from abstain.selection import Certificate, Cost
@@ -19,6 +20,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AbstainError",
     "Abstainer",
+    "AbstainingClassifier",
     "Certificate",
     "Cost",
     "Decisions",
@@ -29,6 +31,7 @@ __all__ = [
 _HOMES = {
     "AbstainError": "abstain._exceptions",
     "Abstainer": "abstain.abstainer",
+    "AbstainingClassifier": "abstain.classifier",
     "Certificate": "abstain.selection",
     "Cost": "abstain.selection",
     "Decisions": "abstain.decisions",

@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from abstain._kernels.confusion import linear_gain
+from abstain._kernels.confusion import linear_gain, top_share
 from abstain._validation import FloatArray, IntArray
 
-__all__ = ["GainThreshold", "Interval", "Region", "score_threshold"]
+__all__ = ["GainThreshold", "Interval", "Region", "TopShare", "score_threshold"]
 
 Mask = NDArray[np.bool_]
 
@@ -105,6 +105,45 @@ class GainThreshold:
         """Return the region that ``to_dict`` described."""
         threshold = np.inf if data["threshold"] is None else float(data["threshold"])
         return cls(gains=np.array(data["gains"], dtype=np.float64), threshold=threshold)
+
+
+@dataclass(frozen=True)
+class TopShare:
+    """Rows whose few most probable classes leave the most doubt.
+
+    Parameters
+    ----------
+    k : int
+        How many of the largest probabilities of a row are added.
+    threshold : float
+        Withhold where their sum is at most this.
+    """
+
+    kind: ClassVar[str] = "top-share"
+
+    k: int
+    threshold: float
+
+    def share(self, proba: FloatArray) -> FloatArray:
+        """Return the sum of the k largest probabilities of each row."""
+        return top_share(proba, self.k)
+
+    def contains(self, proba: FloatArray, prediction: IntArray) -> Mask:
+        """Tell for each row whether its top share is at most the threshold."""
+        mask: Mask = self.share(proba) <= self.threshold
+        return mask
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the region as plain data."""
+        # JSON has no infinity; None stands for a threshold nothing falls to.
+        threshold = self.threshold if np.isfinite(self.threshold) else None
+        return {"kind": self.kind, "k": self.k, "threshold": threshold}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Return the region that ``to_dict`` described."""
+        threshold = -np.inf if data["threshold"] is None else float(data["threshold"])
+        return cls(k=int(data["k"]), threshold=threshold)
 
 
 def score_threshold(

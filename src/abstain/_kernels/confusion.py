@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from abstain._kernels._jit import compiled_parallel
 from abstain._validation import FloatArray, IntArray
 
-__all__ = ["best_gain", "expected_confusion", "linear_gain"]
+__all__ = ["best_gain", "expected_confusion", "linear_gain", "top_share"]
 
 # Sums over rows are cut into at most this many blocks, whatever the number of threads.
 _BLOCKS = 64
@@ -69,3 +69,18 @@ def expected_confusion(
     for block in range(blocks):
         total += partial[block].T
     return total
+
+
+@compiled_parallel
+def top_share(proba: FloatArray, k: int) -> FloatArray:
+    """Return the sum of the k largest entries of every row, added from the largest down."""
+    n, n_classes = proba.shape
+    most = min(k, n_classes)
+    share = np.empty(n)
+    for x in numba.prange(n):
+        row = np.sort(proba[x])
+        total = 0.0
+        for i in range(most):
+            total += row[n_classes - 1 - i]
+        share[x] = total
+    return share

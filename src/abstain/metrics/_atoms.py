@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._kernels.atoms import binned, prefix_sums, ties_counted, ties_summed, window_ends
+from abstain._kernels.ranking import pairs_won, precision_sums
 from abstain._validation import FloatArray, IntArray
 from abstain.regions import Interval
 
@@ -29,6 +30,14 @@ class Windows(NamedTuple):
 
     starts: IntArray
     ends: IntArray
+
+    def mirrored(self, n_atoms: int) -> "Windows":
+        """Return the same windows counted from the last atom, in the same order."""
+        return Windows(n_atoms - self.ends, n_atoms - self.starts)
+
+    def only(self, chosen: IntArray | slice) -> "Windows":
+        """Return some of the windows."""
+        return Windows(self.starts[chosen], self.ends[chosen])
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +177,21 @@ class Atoms:
         """Negative mass below each boundary."""
         return self._below[2]
 
+    @cached_property
+    def pairs_below(self) -> FloatArray:
+        """Pairs of a positive below each boundary and a negative ranked lower, ties half."""
+        return pairs_won(self.positive_below, self.negative_below)
+
+    @cached_property
+    def precision_above(self) -> FloatArray:
+        """Positive mass above each boundary, each times the precision at its own atom."""
+        return precision_sums(self.positive_below, self.weight_below)
+
+    @cached_property
+    def equal_weight(self) -> float | None:
+        """The weight that all atoms have, or None where they differ."""
+        return float(self.weight[0]) if np.ptp(self.weight) == 0 else None
+
     def windows(self, capacity: float) -> Windows:
         """Return the windows that fit a capacity, each as far to the right as it can reach.
 
@@ -176,8 +200,20 @@ class Atoms:
         its first atom alone is too heavy: tied examples are withheld together or not at all.
         """
         total = self.weight_below
-        ends = window_ends(total, capacity + WEIGHT_TOLERANCE * total[-1])
-        return Windows(np.arange(len(ends)), ends)
+        room = capacity + WEIGHT_TOLERANCE * total[-1]
+        if self.equal_weight is None:
+            ends = window_ends(total, room)
+            return Windows(np.arange(len(ends)), ends)
+        size = self.window_size(capacity)
+        starts = np.arange(len(self) - size + 1)
+        return Windows(starts, starts + size)
+
+    def window_size(self, capacity: float) -> int:
+        """Return how many atoms of equal weight fit a capacity."""
+        if self.equal_weight is None:
+            raise TypeError("Atoms of different weights have no common window size.")
+        room = capacity + WEIGHT_TOLERANCE * self.weight_below[-1]
+        return min(int(room / self.equal_weight), len(self))
 
     def interval(self, start: int, end: int) -> Interval:
         """Return the region that withholds exactly the atoms ``start .. end - 1``."""
@@ -192,3 +228,9 @@ class Atoms:
     def relabelled(self, positive: FloatArray) -> Self:
         """Return the same atoms with another positive mass."""
         return type(self)(self.p, self.weight, positive, self.width)
+
+    @cached_property
+    def mirrored(self) -> Self:
+        """The atoms with the classes exchanged: probabilities 1 - p, in their order."""
+        negative = (self.weight - self.positive)[::-1]
+        return type(self)(1 - self.p[::-1], self.weight[::-1].copy(), negative.copy(), self.width)

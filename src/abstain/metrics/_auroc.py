@@ -18,8 +18,8 @@ class AUROC(RankingMetric):
 
     Parameters
     ----------
-    bins : int, optional
-        Sum the examples in this many equal bins of p (a power of two) instead of sorting them.
+    method, n_samples, smoothing, random_state, bins
+        How the estimate is made; see :class:`RankingMetric`.
 
     Notes
     -----
@@ -53,5 +53,5 @@ class AUROC(RankingMetric):
 
     def _values(self, atoms: Atoms, windows: Windows) -> FloatArray:
         return auroc_windows(
-            atoms.positive_below, atoms.negative_below, windows.starts, windows.ends
+            atoms.positive_below, atoms.negative_below, atoms.pairs_below, *windows
         )

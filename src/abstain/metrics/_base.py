@@ -37,7 +37,7 @@ class Metric(ABC):
     """
 
     #: Whether larger values are better.
-    greater_is_better: ClassVar[bool] = True
+    greater_is_better: bool = True
     #: Whether the metric is for two classes only.
     binary_only: ClassVar[bool] = False
     #: The least and the greatest value there can be; infinite where there is no bound.
@@ -63,6 +63,11 @@ class Metric(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Return the metric as plain data, for a policy file."""
         return {"name": self.name}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Return the metric that ``to_dict`` described."""
+        return cls.parse(data["name"][len(cls.head) + 1 :] or None).restored(data)
 
     def restored(self, data: dict[str, Any]) -> Self:
         """Return this metric with what else ``to_dict`` put into the data."""

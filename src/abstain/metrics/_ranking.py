@@ -6,27 +6,38 @@ whole batch is that of an empty window, expected and observed values differ in t
 """
 
 from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple, Self
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypedDict, get_args
 
+import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abstain._kernels.atom_labels import drawn_positives
+from abstain._kernels.ranking import best_window, undefined_windows
 from abstain._validation import (
     FloatArray,
+    check_budget,
     check_labels,
     check_proba,
     check_sample_weight,
+    check_seed,
 )
 from abstain.metrics._atoms import Atoms, Windows
 from abstain.metrics._base import Choice, Decision, Metric
+from abstain.metrics._curve import BudgetCurve
+from abstain.metrics._sampled_windows import average_over_labels, smoothed
 from abstain.regions import Interval
 from abstain.rules import Argmax, DecisionRule, Threshold
 
-__all__ = ["BestWindow", "RankingMetric"]
+__all__ = ["BestWindow", "Estimation", "Method", "RankingMetric"]
 
-# Below this share of its total a class counts as gone, and a metric that needs it is undefined.
+Method = Literal["deterministic", "sampled"]
+
+# At or below this share of its total a class counts as gone, and a metric that needs it is
+# undefined; no share is at or below minus infinity.
 CLASS_GONE = 1e-9
+NEVER_GONE = -np.inf
 # A window must improve the metric by more than rounding to be worth withholding.
 NO_GAIN = 1e-12
 # Draws are made on at most about this many atoms. Neighbouring atoms are merged such that none
@@ -43,11 +54,31 @@ class BestWindow(NamedTuple):
     value: float
 
 
+class Estimation(TypedDict, total=False):
+    """The options of :class:`RankingMetric`, which all ranking metrics take."""
+
+    method: Method
+    n_samples: int
+    smoothing: tuple[int, int] | None
+    random_state: int
+    bins: int | None
+
+
 class RankingMetric(Metric):
     """Base of the metrics of a binary ranking.
 
     Parameters
     ----------
+    method : {"deterministic", "sampled"}
+        Put the probability for the label, in one pass; or average over sampled label vectors,
+        as the paper does for sensitivity at specificity.
+    n_samples : int
+        How many label vectors to sample; the paper's M.
+    smoothing : (int, int) or None
+        Window and order of the Savitzky-Golay filter over sampled window values. Order 1 over
+        11 windows is the paper's.
+    random_state : int
+        Seed of the samples. The same on any number of threads.
     bins : int, optional
         Sum the examples in this many equal bins of p (a power of two, such as 65536) instead
         of sorting them: several times faster on millions of rows, and very nearly as good.
@@ -57,13 +88,41 @@ class RankingMetric(Metric):
     value_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     #: The constructor's one argument that a name carries after ``=``; none when empty.
     level: ClassVar[str] = ""
+    #: Whether the metric is undefined without positives, and without negatives.
+    needs: ClassVar[tuple[bool, bool]] = (True, True)
 
-    def __init__(self, *, bins: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        method: Method = "deterministic",
+        n_samples: int = 100,
+        smoothing: tuple[int, int] | None = (11, 1),
+        random_state: int = 0,
+        bins: int | None = None,
+    ) -> None:
+        if method not in get_args(Method):
+            raise ValueError(f'`method` must be "deterministic" or "sampled"; got {method!r}.')
+        if not isinstance(n_samples, int) or n_samples < 1:
+            raise ValueError(f"`n_samples` must be a whole number, 1 or more; got {n_samples!r}.")
         if bins is not None and (not isinstance(bins, int) or bins < 2 or bins & (bins - 1)):
             raise ValueError(
                 f"`bins` must be a power of two, such as 65536, or None; got {bins!r}."
             )
+        self.method = method
+        self.n_samples = n_samples
+        self.smoothing = _checked_smoothing(smoothing)
+        self.random_state = random_state
         self.bins = bins
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the metric as plain data, for a policy file."""
+        return {"name": self.name, "estimation": {key: getattr(self, key) for key in _OPTIONS}}
+
+    def restored(self, data: dict[str, Any]) -> Self:
+        """Return this metric with what else ``to_dict`` put into the data."""
+        known = dict(data.get("estimation", {}))
+        argument = (getattr(self, self.level),) if self.level else ()
+        return type(self)(*argument, **known)
 
     @property
     def name(self) -> str:
@@ -114,7 +173,11 @@ class RankingMetric(Metric):
         float
             NaN when a class that the metric needs is not expected at all.
         """
-        return self._value(self._checked_atoms(proba, sample_weight))
+        atoms = self._checked_atoms(proba, sample_weight)
+        if self.method == "deterministic":
+            return self._value(atoms)
+        nothing = np.empty(0, dtype=np.intp)
+        return self._sampled(atoms, Windows(nothing, nothing))[0]
 
     def observed(
         self,
@@ -155,7 +218,47 @@ class RankingMetric(Metric):
             where a window leaves a class empty that the metric needs.
         """
         atoms = self._checked_atoms(proba, sample_weight)
-        return self._safe_values(atoms, atoms.windows(capacity))
+        windows = atoms.windows(capacity)
+        if self.method == "deterministic":
+            return self._safe_values(atoms, windows)
+        return self._sampled(atoms, windows)[1]
+
+    def observed_intervals(
+        self,
+        y_true: ArrayLike,
+        proba: ArrayLike,
+        lower: FloatArray,
+        upper: FloatArray,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> FloatArray:
+        """Compute the metric from true labels after each of many intervals of p is withheld.
+
+        All intervals share one sort and its prefix sums, so thousands cost little more than one.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            Labels, 0 and 1.
+        proba : array-like of shape (n,) or (n, 2)
+            Probabilities.
+        lower, upper : ndarray of shape (n_intervals,)
+            The intervals, both ends included.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts.
+
+        Returns
+        -------
+        ndarray of shape (n_intervals,)
+            NaN where an interval leaves a class empty that the metric needs.
+        """
+        matrix = check_proba(proba, n_classes=2)
+        labels = check_labels(y_true, n_classes=2, n_rows=len(matrix), name="y_true")
+        weight = check_sample_weight(sample_weight, n_rows=len(matrix))
+        atoms = Atoms.from_labels(labels, matrix[:, 1], sample_weight=weight)
+        starts = np.searchsorted(atoms.p, lower, side="left")
+        ends = np.searchsorted(atoms.p, upper, side="right")
+        return self._safe_values(atoms, Windows(starts, np.maximum(starts, ends)))
 
     def choose(
         self,
@@ -177,6 +280,52 @@ class RankingMetric(Metric):
             rule = rule if threshold is None else Threshold(threshold)
         return Choice(self._region(atoms, best), rule)
 
+    def curve(
+        self,
+        proba: ArrayLike,
+        budgets: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> BudgetCurve:
+        """Choose a window and estimate the metric for each of many budgets.
+
+        Ordering and sums are shared, so many budgets cost little more than one.
+
+        Parameters
+        ----------
+        proba : array-like of shape (n,) or (n, 2)
+            Calibrated probabilities.
+        budgets : array-like of shape (n_budgets,)
+            Largest share of the weight to withhold, each in [0, 1).
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts.
+
+        Returns
+        -------
+        BudgetCurve
+
+        Examples
+        --------
+        >>> from abstain.metrics import AUROC
+        >>> AUROC().curve([0.1, 0.3, 0.6, 0.9], [0, 0.5]).values.tolist()
+        [0.838, 0.9]
+        """
+        shares = np.array([check_budget(budget) for budget in np.ravel(budgets).tolist()])
+        atoms = self._checked_atoms(proba, sample_weight)
+        capacities = shares * atoms.weight_below[-1]
+        if sample_weight is None:
+            capacities = np.floor(capacities)
+        # The compiled loops leave the interpreter, so budgets run beside each other.
+        with ThreadPoolExecutor(numba.get_num_threads()) as threads:
+            best = list(threads.map(lambda capacity: self._best(atoms, capacity), capacities))
+        weight = atoms.weight_below
+        return BudgetCurve(
+            budgets=shares,
+            values=np.array([window.value for window in best]),
+            withheld=np.array([weight[window.end] - weight[window.start] for window in best]),
+            regions=tuple(self._region(atoms, window) for window in best),
+        )
+
     def draws(
         self,
         proba: FloatArray,
@@ -188,7 +337,8 @@ class RankingMetric(Metric):
     ) -> FloatArray:
         """Return the metric's value under each of ``n_draws`` label vectors drawn from proba."""
         atoms = _compressed(self._atoms(proba, sample_weight))
-        positives = drawn_positives(atoms.weight, atoms.positive / atoms.weight, n_draws, seed)
+        p = atoms.positive / atoms.weight
+        positives = drawn_positives(atoms.weight, p, 0, n_draws, seed)
         return np.array([self._value(atoms.relabelled(positive)) for positive in positives])
 
     def _atoms(self, proba: FloatArray, sample_weight: FloatArray | None) -> Atoms:
@@ -207,31 +357,67 @@ class RankingMetric(Metric):
         nothing = np.zeros(1, dtype=np.intp)
         return float(self._safe_values(atoms, Windows(nothing, nothing))[0])
 
-    def _candidates(self, atoms: Atoms, windows: Windows) -> Windows:
+    def _candidates(self, atoms: Atoms, capacity: float) -> Windows:
         """Return the windows worth looking at; all, unless the metric knows better."""
-        return windows
+        return atoms.windows(capacity)
 
     def _best(self, atoms: Atoms, capacity: float) -> BestWindow:
         """Return the best window that fits, or an empty one when none improves the metric."""
-        base = self._value(atoms)
-        windows = self._candidates(atoms, atoms.windows(capacity))
-        values = np.nan_to_num(self._safe_values(atoms, windows), nan=-np.inf)
-        k = int(np.argmax(values))
-        start, end, value = int(windows.starts[k]), int(windows.ends[k]), float(values[k])
-        if value > base + NO_GAIN or (np.isnan(base) and value > -np.inf):
-            return BestWindow(start, end, value)
-        return BestWindow(0, 0, base)
+        if self.method == "deterministic":
+            windows = self._candidates(atoms, capacity)
+            base = self._value(atoms)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                values = self._values(atoms, windows)
+        else:
+            windows = atoms.windows(capacity)
+            base, values = self._sampled(atoms, windows)
+        sums = atoms.positive_below, atoms.negative_below
+        k = best_window(values, *sums, *windows, self._shares)
+        if k < 0 or values[k] <= base + NO_GAIN:
+            return BestWindow(0, 0, base)
+        return BestWindow(int(windows.starts[k]), int(windows.ends[k]), float(values[k]))
+
+    def _sampled(self, atoms: Atoms, windows: Windows) -> tuple[float, FloatArray]:
+        """Return the mean value over sampled labels, of all atoms and after each window."""
+        starts, ends = (np.append(side, 0) for side in windows)
+        means = average_over_labels(
+            lambda labelled: self._safe_values(labelled, Windows(starts, ends)),
+            atoms,
+            n_samples=self.n_samples,
+            seed=check_seed(self.random_state),
+        )
+        return float(means[-1]), smoothed(means[:-1], self.smoothing)
+
+    @property
+    def _shares(self) -> tuple[float, float]:
+        """The share of positives, and of negatives, that must be kept."""
+        positive, negative = (CLASS_GONE if needed else NEVER_GONE for needed in self.needs)
+        return positive, negative
 
     def _safe_values(self, atoms: Atoms, windows: Windows) -> FloatArray:
         """Return the values with NaN where a window leaves no positives or no negatives."""
         with np.errstate(divide="ignore", invalid="ignore"):
             values = self._values(atoms, windows)
-        gone = np.zeros(len(values), dtype=bool)
-        for below in (atoms.positive_below, atoms.negative_below):
-            kept = below[-1] - (below[windows.ends] - below[windows.starts])
-            gone |= kept <= CLASS_GONE * below[-1]
+        gone = undefined_windows(
+            atoms.positive_below, atoms.negative_below, *windows, self._shares
+        )
         values[gone] = np.nan
         return values
+
+
+_OPTIONS = tuple(Estimation.__annotations__)
+
+
+def _checked_smoothing(smoothing: tuple[int, int] | None) -> tuple[int, int] | None:
+    if smoothing is None:
+        return None
+    window, order = smoothing
+    if window < 1 or window % 2 == 0 or not 0 <= order < window:
+        raise ValueError(
+            f"`smoothing` must be (odd window, order below it), such as (11, 1), or None; "
+            f"got {smoothing!r}."
+        )
+    return int(window), int(order)
 
 
 def _compressed(atoms: Atoms) -> Atoms:

@@ -1,30 +1,104 @@
-"""Metrics by name: ``kappa:quadratic``, ``sensitivity@specificity=0.99``, ``auroc``.
+"""Metrics by name: ``kappa:quadratic``, ``fbeta:2``, ``accuracy``.
 
 A name is a head and, after ``=`` or ``:``, an argument. Adding a metric to the lists is adding
-its class to ``_classes``.
+its class to ``_classes``; a user adds their own with ``register``.
 """
 
 import difflib
 import re
 from typing import Any
 
+from abstain.metrics._accuracy import Accuracy, BalancedAccuracy, ErrorRate
 from abstain.metrics._auroc import AUROC
+from abstain.metrics._average_precision import AveragePrecision
 from abstain.metrics._base import Metric
+from abstain.metrics._class_ratios import F1, FBeta, Jaccard, Precision, Recall
+from abstain.metrics._expected_cost import ExpectedCost
+from abstain.metrics._mcc import MatthewsCorrelation
+from abstain.metrics._net_benefit import NetBenefit
+from abstain.metrics._partial_auroc import PartialAUROC
+from abstain.metrics._precision_recall import PrecisionAtRecall, RecallAtPrecision
 from abstain.metrics._sensitivity_at_specificity import SensitivityAtSpecificity
+from abstain.metrics._specificity_at_sensitivity import SpecificityAtSensitivity
+from abstain.metrics._top_k import TopKAccuracy
 from abstain.metrics._weighted_kappa import WeightedKappa
 
-__all__ = ["from_dict", "get", "registered"]
+__all__ = ["from_dict", "get", "register", "registered", "summaries"]
 
 _classes: tuple[type[Metric], ...] = (
     AUROC,
+    Accuracy,
+    BalancedAccuracy,
+    ErrorRate,
+    ExpectedCost,
+    F1,
+    FBeta,
+    Jaccard,
+    MatthewsCorrelation,
+    Precision,
+    Recall,
     SensitivityAtSpecificity,
+    TopKAccuracy,
     WeightedKappa,
+    AveragePrecision,
+    NetBenefit,
+    PartialAUROC,
+    PrecisionAtRecall,
+    RecallAtPrecision,
+    SpecificityAtSensitivity,
 )
+
+_own: dict[str, Metric] = {}
 
 
 def registered() -> dict[str, type[Metric]]:
     """Return the metric class behind each head of a name, sorted."""
     return {cls.head: cls for cls in sorted(_classes, key=lambda cls: cls.head)}
+
+
+def summaries() -> list[tuple[str, str]]:
+    """Return an example of each registered name and a line on what it is for, sorted.
+
+    Examples
+    --------
+    >>> from abstain import metrics
+    >>> dict(metrics.summaries())["accuracy"]
+    'share of examples predicted right'
+    """
+    built_in = [(cls.example, cls.summary) for cls in registered().values()]
+    return built_in + [(name, metric.summary or "yours") for name, metric in sorted(_own.items())]
+
+
+def register(metric: Metric) -> None:
+    """Make a metric of your own known by its name, to ``get`` and to policies that are loaded.
+
+    Parameters
+    ----------
+    metric : Metric
+        Such as a ``ConfusionMetric`` or a ``SampledMetric``. One registered before under the
+        same name is replaced.
+
+    Raises
+    ------
+    ValueError
+        If the name is that of a built-in metric, or empty.
+
+    Examples
+    --------
+    >>> from abstain import metrics
+    >>> hits = metrics.ConfusionMetric(lambda C: C[1, 1] / C.sum(), name="hits")
+    >>> metrics.register(hits)
+    >>> metrics.get("hits")
+    <metric hits>
+    """
+    if not isinstance(metric, Metric):
+        raise TypeError(f"`metric` must be a Metric; got {metric!r}.")
+    if not metric.name or _split(metric.name)[0] in registered():
+        raise ValueError(
+            f"`metric` has the name {metric.name!r}, which is "
+            f"{'taken by a built-in metric' if metric.name else 'empty'}; choose another."
+        )
+    _own[metric.name] = metric
 
 
 def get(metric: str | Metric) -> Metric:
@@ -33,7 +107,7 @@ def get(metric: str | Metric) -> Metric:
     Parameters
     ----------
     metric : str or Metric
-        Such as ``"auroc"``, ``"sensitivity@specificity=0.99"`` or ``"kappa:quadratic"``.
+        Such as ``"accuracy"``, ``"fbeta:2"`` or ``"kappa:quadratic"``.
 
     Raises
     ------
@@ -50,20 +124,34 @@ def get(metric: str | Metric) -> Metric:
         return metric
     if not isinstance(metric, str):
         raise TypeError(f"`metric` must be a name or a Metric; got {metric!r}.")
-    head, _, argument = re.match(r"([^=:]*)([=:]?)(.*)", metric, re.DOTALL).groups()  # type: ignore[union-attr]
-    classes = registered()
-    if head not in classes:
-        near = difflib.get_close_matches(metric, [cls.example for cls in classes.values()], n=1)
-        near = near or difflib.get_close_matches(head, list(classes), n=1, cutoff=0.4)
-        hint = f"Did you mean {near[0]!r}? " if near else ""
-        raise ValueError(
-            f"`metric` {metric!r} is not known. {hint}Known: "
-            + ", ".join(cls.example for cls in classes.values())
-            + "."
-        )
-    return classes[head].parse(argument or None)
+    if metric in _own:
+        return _own[metric]
+    head, argument = _split(metric)
+    return _class_of(head, metric).parse(argument)
 
 
 def from_dict(data: dict[str, Any]) -> Metric:
     """Return the metric that ``Metric.to_dict`` described."""
-    return get(data["name"]).restored(data)
+    name = data["name"]
+    if name in _own:
+        return _own[name]
+    return _class_of(_split(name)[0], name).from_dict(data)
+
+
+def _split(name: str) -> tuple[str, str | None]:
+    head, _, argument = re.match(r"([^=:]*)([=:]?)(.*)", name, re.DOTALL).groups()  # type: ignore[union-attr]
+    return head, argument or None
+
+
+def _class_of(head: str, name: str) -> type[Metric]:
+    classes = registered()
+    if head in classes:
+        return classes[head]
+    examples = [cls.example for cls in classes.values()] + sorted(_own)
+    near = difflib.get_close_matches(name, examples, n=1)
+    near = near or difflib.get_close_matches(head, [*classes, *_own], n=1, cutoff=0.4)
+    hint = f"Did you mean {near[0]!r}? " if near else ""
+    raise ValueError(
+        f"`metric` {name!r} is not known. {hint}Known: {', '.join(examples)}. "
+        f"A metric of your own is known after abstain.metrics.register(metric)."
+    )

@@ -1,22 +1,29 @@
 """Sensitivity at a given specificity (the paper's Section 5.1, its Algorithm 1)."""
 
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 import numpy as np
 
+from abstain._kernels.algorithm1 import sampled_sensitivities
 from abstain._kernels.ranking import specificity_thresholds
-from abstain._validation import FloatArray, IntArray, check_fraction
+from abstain._validation import FloatArray, IntArray, check_fraction, check_seed
 from abstain.metrics._atoms import Atoms, Windows
-from abstain.metrics._ranking import RankingMetric
+from abstain.metrics._operating_point import (
+    LEVEL_TOLERANCE,
+    OperatingPointMetric,
+    touching_window,
+)
+from abstain.metrics._ranking import Estimation
+from abstain.metrics._sampled_windows import smoothed
 
 __all__ = ["SensitivityAtSpecificity"]
 
-# How far a rate may miss its level and still count as reached: 1 - 1/10 is 0.9. Small enough
-# to agree with whole-number arithmetic up to a hundred million examples.
-LEVEL_TOLERANCE = 1e-9
+# Algorithm 1 keeps tables with an entry per unit of weight; beyond this many, or with weights
+# that are no counts, the same thresholds are searched for instead.
+MOST_COUNTED = 2**27
 
 
-class SensitivityAtSpecificity(RankingMetric):
+class SensitivityAtSpecificity(OperatingPointMetric):
     r"""Sensitivity at the lowest threshold whose specificity is at least a given level.
 
     Higher is better, in [0, 1].
@@ -25,8 +32,9 @@ class SensitivityAtSpecificity(RankingMetric):
     ----------
     specificity : float
         The specificity to keep, in [0, 1].
-    bins : int, optional
-        Sum the examples in this many equal bins of p (a power of two) instead of sorting them.
+    **estimation
+        How the estimate is made: method, n_samples, smoothing, random_state, bins; see
+        :class:`RankingMetric`. ``method="sampled"`` is the paper's Algorithm 1.
 
     Notes
     -----
@@ -64,43 +72,36 @@ class SensitivityAtSpecificity(RankingMetric):
     level: ClassVar[str] = "specificity"
     summary: ClassVar[str] = "sensitivity at a specificity to keep; for screening"
 
-    def __init__(self, specificity: float, *, bins: int | None = None) -> None:
-        super().__init__(bins=bins)
+    def __init__(self, specificity: float, **estimation: Unpack[Estimation]) -> None:
+        super().__init__(**estimation)
         self.specificity = check_fraction(specificity, name="specificity")
-
-    @property
-    def _level(self) -> float:
-        return self.specificity - LEVEL_TOLERANCE
 
     def _thresholds(self, atoms: Atoms, windows: Windows) -> IntArray:
         return specificity_thresholds(
-            atoms.negative_below, windows.starts, windows.ends, self._level
+            atoms.negative_below, *windows, self.specificity - LEVEL_TOLERANCE
         )
 
-    def _values(self, atoms: Atoms, windows: Windows) -> FloatArray:
-        positive = atoms.positive_below
-        starts, ends = windows
-        t = self._thresholds(atoms, windows)
-        withheld = positive[ends] - positive[starts]
-        above = positive[-1] - positive[t] - np.where(t <= starts, withheld, 0.0)
-        values: FloatArray = above / (positive[-1] - withheld)
-        return values
+    def _rate(
+        self, above: tuple[FloatArray, FloatArray], kept: tuple[FloatArray, FloatArray]
+    ) -> FloatArray:
+        return above[0] / kept[0]
 
-    def _candidates(self, atoms: Atoms, windows: Windows) -> Windows:
-        """Return the first window that can hold its threshold, the best for equal weights.
+    def _candidates(self, atoms: Atoms, capacity: float) -> Windows:
+        if atoms.equal_weight is None:
+            return atoms.windows(capacity)
+        return touching_window(atoms, capacity, self.specificity)
 
-        A threshold at the window keeps the specificity when enough negatives lie below the
-        window. Their share grows from window to window, while the sensitivity falls.
-        """
-        if np.ptp(atoms.weight) > 0:
-            return windows
-        negative = atoms.negative_below
-        below, above = negative[windows.starts], negative[-1] - negative[windows.ends]
-        k = int(np.argmax(below >= self._level * (below + above)))
-        return Windows(windows.starts[k : k + 1], windows.ends[k : k + 1])
-
-    def _threshold(self, atoms: Atoms, start: int, end: int) -> float:
-        window = Windows(np.array([start]), np.array([end]))
-        t = int(self._thresholds(atoms, window)[0])
-        # Beyond the last atom nobody is predicted positive, whatever comes.
-        return float(atoms.p[t]) if t < len(atoms) else float(np.nextafter(1.0, 2.0))
+    def _sampled(self, atoms: Atoms, windows: Windows) -> tuple[float, FloatArray]:
+        total = atoms.weight_below[-1]
+        if total > MOST_COUNTED or (atoms.weight % 1 != 0).any():
+            return super()._sampled(atoms, windows)
+        starts, ends = (np.append(side, 0) for side in windows)
+        means = sampled_sensitivities(
+            atoms.weight,
+            atoms.positive / atoms.weight,
+            (starts, ends),
+            self.specificity - LEVEL_TOLERANCE,
+            self.n_samples,
+            check_seed(self.random_state),
+        )
+        return float(means[-1]), smoothed(means[:-1], self.smoothing)

@@ -117,7 +117,7 @@ class Cost:
             return self._per_example(proba.shape[1])
         if metric is None:
             raise TypeError("`value_of_metric` needs the metric; pass `metric`.")
-        if isinstance(metric, RankingMetric) and getattr(metric, "method", None) != "sampled":
+        if isinstance(metric, RankingMetric) and metric.method == "deterministic":
             best = most_valuable_window(
                 metric,
                 proba,

@@ -111,7 +111,7 @@ def choose_for_target(
         metric, decision = SensitivityAtSpecificity(target["specificity"]), "optimal"
         if len(target) == len(RATES):
             target = target["sensitivity"]
-    exact = isinstance(metric, RankingMetric) and getattr(metric, "method", None) != "sampled"
+    exact = isinstance(metric, RankingMetric) and metric.method == "deterministic"
     if exact and family is None and not isinstance(target, Mapping):
         return _by_windows(metric, target, proba, sample_weight, decision)
     if family is None:

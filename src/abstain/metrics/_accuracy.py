@@ -1,0 +1,136 @@
+"""Accuracy, error rate and balanced accuracy: shares of examples predicted right.
+
+Accuracy is the metric for which the paper's framework gives back the classical rule: withhold
+the smallest maximum probability.
+"""
+
+from typing import ClassVar
+
+import numpy as np
+
+from abstain._validation import FloatArray
+from abstain.metrics._confusion import BaseConfusionMetric
+
+__all__ = ["Accuracy", "BalancedAccuracy", "ErrorRate"]
+
+
+class Accuracy(BaseConfusionMetric):
+    r"""Accuracy, the share of examples whose class is predicted right.
+
+    Higher is better, in [0, 1].
+
+    Parameters
+    ----------
+    solver : {"joint", "marginal"}
+        How the examples to withhold are chosen; for accuracy both give the same.
+
+    Notes
+    -----
+    .. math:: \sum_i C_{ii} / \sum_{ij} C_{ij}
+
+    Examples
+    --------
+    >>> from abstain.metrics import Accuracy
+    >>> Accuracy().expected([[0.9, 0.1], [0.4, 0.6]])
+    0.75
+    """
+
+    value_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    head: ClassVar[str] = "accuracy"
+    example: ClassVar[str] = "accuracy"
+    summary: ClassVar[str] = "share of examples predicted right"
+
+    def value(self, confusion: FloatArray) -> float:
+        """Return the accuracy of a confusion matrix."""
+        total = confusion.sum()
+        return float(np.trace(confusion) / total) if total > 0 else float("nan")
+
+    def gradient(self, confusion: FloatArray) -> FloatArray:
+        """Return the derivative of accuracy by each entry of C."""
+        total = confusion.sum()
+        if total <= 0:
+            return np.zeros_like(confusion)
+        slope: FloatArray = (np.eye(len(confusion)) - np.trace(confusion) / total) / total
+        return slope
+
+
+class ErrorRate(Accuracy):
+    """Error rate, the share of examples whose class is predicted wrong.
+
+    Lower is better, in [0, 1].
+
+    Parameters
+    ----------
+    solver : {"joint", "marginal"}
+        How the examples to withhold are chosen; for the error rate both give the same.
+
+    Notes
+    -----
+    One minus accuracy.
+
+    Examples
+    --------
+    >>> from abstain.metrics import ErrorRate
+    >>> ErrorRate().expected([[0.9, 0.1], [0.4, 0.6]])
+    0.25
+    """
+
+    greater_is_better = False
+    head: ClassVar[str] = "error-rate"
+    example: ClassVar[str] = "error-rate"
+    summary: ClassVar[str] = "share of examples predicted wrong (lower is better)"
+
+    def value(self, confusion: FloatArray) -> float:
+        """Return the error rate of a confusion matrix."""
+        return 1 - super().value(confusion)
+
+    def gradient(self, confusion: FloatArray) -> FloatArray:
+        """Return the derivative of the error rate by each entry of C."""
+        return -super().gradient(confusion)
+
+
+class BalancedAccuracy(BaseConfusionMetric):
+    r"""Balanced accuracy, the mean over classes of the share predicted right.
+
+    Higher is better, in [0, 1].
+
+    Parameters
+    ----------
+    solver : {"joint", "marginal"}
+        How the examples to withhold are chosen.
+
+    Notes
+    -----
+    The mean of :math:`C_{ii} / \sum_j C_{ij}` over the classes i that occur, as in
+    scikit-learn's ``balanced_accuracy_score``.
+
+    Examples
+    --------
+    >>> from abstain.metrics import BalancedAccuracy
+    >>> BalancedAccuracy().observed([0, 0, 0, 1], [0.1, 0.2, 0.7, 0.9])
+    0.8333
+    """
+
+    value_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    head: ClassVar[str] = "balanced-accuracy"
+    example: ClassVar[str] = "balanced-accuracy"
+    summary: ClassVar[str] = "mean over classes of the share predicted right, for rare classes"
+
+    def value(self, confusion: FloatArray) -> float:
+        """Return the balanced accuracy of a confusion matrix."""
+        truths = confusion.sum(axis=1)
+        there = truths > 0
+        if not there.any():
+            return float("nan")
+        return float(np.mean(np.diag(confusion)[there] / truths[there]))
+
+    def gradient(self, confusion: FloatArray) -> FloatArray:
+        """Return the derivative of balanced accuracy by each entry of C."""
+        truths = confusion.sum(axis=1)
+        there = truths > 0
+        safe = np.where(there, truths, 1.0)
+        recall = np.diag(confusion) / safe
+        slope = (np.eye(len(confusion)) - recall[:, None]) / safe[:, None]
+        slope[~there] = 0.0
+        scaled: FloatArray = slope / max(int(np.count_nonzero(there)), 1)
+        return scaled

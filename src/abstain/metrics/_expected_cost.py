@@ -1,0 +1,103 @@
+"""Expected cost of the predictions under a matrix of costs."""
+
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from abstain._validation import FloatArray, check_penalties
+from abstain.metrics._confusion import BaseConfusionMetric, Solver
+
+__all__ = ["ExpectedCost"]
+
+
+class ExpectedCost(BaseConfusionMetric):
+    r"""Mean cost of a prediction.
+
+    Lower is better, in the unit of the costs.
+
+    Parameters
+    ----------
+    costs : array-like of shape (n_classes, n_classes)
+        Entry (i, j): the cost of predicting class i as class j. A negative cost is a reward.
+    solver : {"joint", "marginal"}
+        How the examples to withhold are chosen; for a cost both give the same.
+
+    Notes
+    -----
+    .. math:: \sum_{ij} M_{ij} C_{ij} / \sum_{ij} C_{ij}
+
+    With ``decision="optimal"`` each example is predicted as the class of least expected cost,
+    Chow's rule. By name, ``cost:FILE`` reads the matrix from a CSV file without header.
+
+    Examples
+    --------
+    A missed case costs ten times a false alarm:
+
+    >>> from abstain.metrics import ExpectedCost
+    >>> ExpectedCost([[0, 1], [10, 0]]).expected([[0.9, 0.1], [0.4, 0.6]])
+    0.7
+    """
+
+    greater_is_better = False
+    head: ClassVar[str] = "cost"
+    example: ClassVar[str] = "cost:FILE"
+    summary: ClassVar[str] = "mean cost of a prediction, costs from a CSV matrix (lower is better)"
+
+    def __init__(self, costs: ArrayLike, *, solver: Solver = "joint") -> None:
+        super().__init__(solver=solver)
+        self.costs = check_penalties(costs, name="costs", allow_negative=True)
+
+    @classmethod
+    def parse(cls, argument: str | None) -> Self:
+        """Return the metric of the cost matrix in a CSV file."""
+        if argument is None:
+            raise ValueError('`metric` "cost" needs a file with the matrix, as in "cost:FILE".')
+        return cls(_read_matrix(Path(argument)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the metric as plain data, with the matrix in it."""
+        return super().to_dict() | {"costs": self.costs.tolist()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Return the metric that ``to_dict`` described; no file is read."""
+        return cls(data["costs"], solver=data.get("solver", "joint"))
+
+    def check_n_classes(self, n_classes: int) -> None:
+        """Raise if the matrix is not for this number of classes."""
+        if len(self.costs) != n_classes:
+            raise ValueError(
+                f"`costs` must have a row and a column for each of the {n_classes} classes; "
+                f"got {len(self.costs)}."
+            )
+
+    def value(self, confusion: FloatArray) -> float:
+        """Return the mean cost of a confusion matrix."""
+        total = confusion.sum()
+        return float((self.costs * confusion).sum() / total) if total > 0 else float("nan")
+
+    def gradient(self, confusion: FloatArray) -> FloatArray:
+        """Return the derivative of the mean cost by each entry of C."""
+        total = confusion.sum()
+        if total <= 0:
+            return np.zeros_like(confusion)
+        slope: FloatArray = (self.costs - self.value(confusion)) / total
+        return slope
+
+
+def _read_matrix(path: Path) -> FloatArray:
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"`metric` cost:{path}: there is no such file. Give a CSV file with one row of "
+            f"costs per true class and one column per predicted class, no header."
+        )
+    try:
+        matrix: FloatArray = np.loadtxt(path, delimiter=",", ndmin=2, dtype=np.float64)
+    except ValueError as error:
+        raise ValueError(
+            f"`metric` cost:{path}: the file must hold numbers separated by commas, the same "
+            f"number in every row, no header; {error}."
+        ) from error
+    return matrix
