@@ -11,9 +11,9 @@ from abstain.datasets import screening_clinic, simulate_four_class_normal
 from abstain.metrics import AUROC, SensitivityAtSpecificity, WeightedKappa
 from abstain.selection import choose_for_target
 
-probabilities = st.lists(
-    st.integers(1, 19).map(lambda k: k / 20), min_size=3, max_size=12
-).map(lambda p: np.column_stack([1 - np.array(p), p]))
+probabilities = st.lists(st.integers(1, 19).map(lambda k: k / 20), min_size=3, max_size=12).map(
+    lambda p: np.column_stack([1 - np.array(p), p])
+)
 
 
 def withheld(choice, proba):

@@ -235,9 +235,7 @@ def _window(atoms: Atoms, windows: Windows, k: int, values: FloatArray) -> _Wind
     return _Window(start, end, float(values[k]), float(total[end] - total[start]))
 
 
-def _shortened(
-    metric: RankingMetric, atoms: Atoms, found: _Window, target: float
-) -> _Window:
+def _shortened(metric: RankingMetric, atoms: Atoms, found: _Window, target: float) -> _Window:
     """Lower the weight of a window as long as some window of that weight reaches the target."""
     total = atoms.weight_below
     low, high = max(0.0, found.weight - 2 * total[-1] / COARSE_BOUNDARIES), found.weight
