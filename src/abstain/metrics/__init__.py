@@ -15,10 +15,12 @@ from abstain.metrics._partial_auroc import PartialAUROC
 from abstain.metrics._precision_recall import PrecisionAtRecall, RecallAtPrecision
 from abstain.metrics._ranking import RankingMetric
 from abstain.metrics._registry import from_dict, get, register, registered, summaries
+from abstain.metrics._sampled_metric import SampledMetric
 from abstain.metrics._sensitivity_at_specificity import SensitivityAtSpecificity
 from abstain.metrics._specificity_at_sensitivity import SpecificityAtSensitivity
 from abstain.metrics._top_k import TopKAccuracy
 from abstain.metrics._weighted_kappa import WeightedKappa
+from abstain.metrics._window_search import most_valuable_window, smallest_window
 
 __all__ = [
     "AUROC",
@@ -44,13 +46,16 @@ __all__ = [
     "RankingMetric",
     "Recall",
     "RecallAtPrecision",
+    "SampledMetric",
     "SensitivityAtSpecificity",
     "SpecificityAtSensitivity",
     "TopKAccuracy",
     "WeightedKappa",
     "from_dict",
     "get",
+    "most_valuable_window",
     "register",
     "registered",
+    "smallest_window",
     "summaries",
 ]

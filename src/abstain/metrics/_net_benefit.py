@@ -1,5 +1,6 @@
 """Net benefit at a threshold probability (decision-curve analysis). Not in the paper."""
 
+import math
 from typing import ClassVar
 
 import numpy as np
@@ -45,6 +46,7 @@ class NetBenefit(OperatingPointMetric):
     0.4375
     """
 
+    value_range: ClassVar[tuple[float, float]] = (-math.inf, 1.0)
     head: ClassVar[str] = "net-benefit"
     example: ClassVar[str] = "net-benefit=0.2"
     level: ClassVar[str] = "threshold"

@@ -85,6 +85,7 @@ class RankingMetric(Metric):
     """
 
     binary_only: ClassVar[bool] = True
+    value_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     #: The constructor's one argument that a name carries after ``=``; none when empty.
     level: ClassVar[str] = ""
     #: Whether the metric is undefined without positives, and without negatives.
