@@ -1,14 +1,19 @@
 """Label shift: how the class proportions have moved, and probabilities adapted to it."""
 
 from abstain.shift._base import ShiftEstimator, adapt_proba, ratio_of_priors
+from abstain.shift._confusion import BBSEHard, BBSESoft, RLLSHard, RLLSSoft
 from abstain.shift._fixed import KnownPriors, NoShift
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
 from abstain.shift._registry import get
 
 __all__ = [
+    "BBSEHard",
+    "BBSESoft",
     "KnownPriors",
     "MaximumLikelihoodShift",
     "NoShift",
+    "RLLSHard",
+    "RLLSSoft",
     "ShiftEstimator",
     "adapt_proba",
     "get",
