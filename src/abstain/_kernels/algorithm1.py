@@ -6,6 +6,7 @@ t-left and t-right. Counts are whole numbers, compared as such.
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from abstain._kernels._jit import compiled, compiled_parallel
 from abstain._kernels.atom_labels import draw_counts, draw_key
@@ -13,13 +14,15 @@ from abstain._validation import FloatArray, IntArray
 
 __all__ = ["sampled_sensitivities"]
 
+Counts = NDArray[np.int32]
+
 # Samples are added up in this many parts, whatever the number of threads.
 PARTS = 8
 
 
 @compiled
 def _counts_above(
-    weight: FloatArray, p: FloatArray, key: np.uint64, above_pos: IntArray, above_neg: IntArray
+    weight: FloatArray, p: FloatArray, key: np.uint64, above_pos: Counts, above_neg: Counts
 ) -> None:
     """Sample labels and count them at or above each boundary (steps 1 and 2)."""
     n = len(p)
@@ -33,12 +36,12 @@ def _counts_above(
 
 @compiled
 def _thresholds(
-    above_neg: IntArray,
+    above_neg: Counts,
     most: int,
     level: float,
-    first: IntArray,
-    t_left: IntArray,
-    t_right: IntArray,
+    first: Counts,
+    t_left: Counts,
+    t_right: Counts,
 ) -> None:
     """Fill the moving-threshold tables for up to ``most`` withheld negatives (steps 3 and 4).
 
@@ -59,12 +62,12 @@ def _thresholds(
 
 @compiled
 def _add_sensitivities(
-    above_pos: IntArray,
-    above_neg: IntArray,
-    tables: tuple[IntArray, IntArray],
+    above_pos: Counts,
+    above_neg: Counts,
+    tables: tuple[Counts, Counts],
     windows: tuple[IntArray, IntArray],
     sums: FloatArray,
-    undefined: IntArray,
+    undefined: Counts,
 ) -> None:
     """Add the sensitivity after each window under one label vector (steps 5 and 6)."""
     t_left, t_right = tables
@@ -93,7 +96,7 @@ def _add_samples(
     n_samples: int,
     seed: int,
     sums: FloatArray,
-    undefined: IntArray,
+    undefined: Counts,
 ) -> None:
     """Add every PARTS-th sample's sensitivities."""
     n, total = len(p), int(weight.sum())

@@ -4,9 +4,11 @@ A counter in place of a stream makes every draw the same on any number of thread
 """
 
 import math
+from typing import Any
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from abstain._kernels._jit import compiled, compiled_parallel
 from abstain._validation import FloatArray
@@ -92,7 +94,7 @@ def _inverted(count: float, p: float, uniform: float) -> float:
 
 
 @compiled
-def draw_counts(weight: FloatArray, p: FloatArray, key: np.uint64, positive: FloatArray) -> None:
+def draw_counts(weight: FloatArray, p: FloatArray, key: np.uint64, positive: NDArray[Any]) -> None:
     """Fill in the positive mass of each atom in one draw; a specialised loop for unit weights."""
     if (weight == 1.0).all():
         for i in range(len(p)):

@@ -21,6 +21,7 @@ from abstain.metrics._sensitivity_at_specificity import SensitivityAtSpecificity
 from abstain.metrics._specificity_at_sensitivity import SpecificityAtSensitivity
 from abstain.metrics._top_k import TopKAccuracy
 from abstain.metrics._weighted_kappa import WeightedKappa
+from abstain.metrics._window_search import most_valuable_window, smallest_window
 
 __all__ = [
     "AUROC",
@@ -54,7 +55,9 @@ __all__ = [
     "WeightedKappa",
     "from_dict",
     "get",
+    "most_valuable_window",
     "register",
     "registered",
+    "smallest_window",
     "summaries",
 ]

@@ -85,6 +85,7 @@ class RankingMetric(Metric):
     """
 
     binary_only: ClassVar[bool] = True
+    value_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     #: The constructor's one argument that a name carries after ``=``; none when empty.
     level: ClassVar[str] = ""
     #: Whether the metric is undefined without positives, and without negatives.
@@ -115,13 +116,14 @@ class RankingMetric(Metric):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the metric as plain data, for a policy file."""
-        return {"name": self.name, "estimation": {key: getattr(self, key) for key in _OPTIONS}}
+        usual = _DEFAULTS.items()
+        unusual = {key: getattr(self, key) for key, value in usual if getattr(self, key) != value}
+        return {"name": self.name, **({"estimation": unusual} if unusual else {})}
 
     def restored(self, data: dict[str, Any]) -> Self:
         """Return this metric with what else ``to_dict`` put into the data."""
-        known = dict(data.get("estimation", {}))
         argument = (getattr(self, self.level),) if self.level else ()
-        return type(self)(*argument, **known)
+        return type(self)(*argument, **data.get("estimation", {}))
 
     @property
     def name(self) -> str:
@@ -404,7 +406,7 @@ class RankingMetric(Metric):
         return values
 
 
-_OPTIONS = tuple(Estimation.__annotations__)
+_DEFAULTS: dict[str, Any] = RankingMetric.__init__.__kwdefaults__ or {}
 
 
 def _checked_smoothing(smoothing: tuple[int, int] | None) -> tuple[int, int] | None:

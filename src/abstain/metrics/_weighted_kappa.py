@@ -4,6 +4,7 @@ The paper's Section on optimising kappa, and its two algorithms in the appendix:
 O(NC) and Monte-Carlo O(MNC).
 """
 
+import math
 from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
@@ -71,6 +72,7 @@ class WeightedKappa(BaseConfusionMetric):
     0.8
     """
 
+    value_range: ClassVar[tuple[float, float]] = (-math.inf, 1.0)
     head: ClassVar[str] = "kappa"
     example: ClassVar[str] = "kappa:quadratic"
     summary: ClassVar[str] = "agreement beyond chance, for grades; also kappa, kappa:linear"
