@@ -1,11 +1,12 @@
-"""The two decorators all compiled functions use, typed so that mypy sees through them."""
+"""The two decorators all compiled functions use, typed for mypy, and a way to hold threads back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar, cast
 
 import numba
 
-__all__ = ["compiled", "compiled_parallel"]
+__all__ = ["compiled", "compiled_parallel", "one_thread"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -18,3 +19,17 @@ def compiled(function: F) -> F:
 def compiled_parallel(function: F) -> F:
     """Compile with ``numba.prange`` loops spread over threads; cached on disk."""
     return cast(F, numba.njit(cache=True, parallel=True, error_model="numpy")(function))
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Run compiled loops on one thread: for thousands of small batches, waking others costs more.
+
+    It changes no result.
+    """
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
