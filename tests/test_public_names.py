@@ -5,7 +5,14 @@ import importlib
 import pytest
 
 PUBLIC = {
-    "abstain": ["AbstainError", "Abstainer", "Decisions", "Policy", "__version__"],
+    "abstain": [
+        "AbstainError",
+        "Abstainer",
+        "AbstainingClassifier",
+        "Decisions",
+        "Policy",
+        "__version__",
+    ],
     "abstain.baselines": [
         "ScoreThreshold",
         "choose_by_score",

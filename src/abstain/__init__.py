@@ -10,16 +10,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from abstain._exceptions import AbstainError
     from abstain.abstainer import Abstainer
+    from abstain.classifier import AbstainingClassifier
     from abstain.decisions import Decisions
     from abstain.policy import Policy
 
 __version__ = "0.1.0"
 
-__all__ = ["AbstainError", "Abstainer", "Decisions", "Policy", "__version__"]
+__all__ = [
+    "AbstainError",
+    "Abstainer",
+    "AbstainingClassifier",
+    "Decisions",
+    "Policy",
+    "__version__",
+]
 
 _HOMES = {
     "AbstainError": "abstain._exceptions",
     "Abstainer": "abstain.abstainer",
+    "AbstainingClassifier": "abstain.classifier",
     "Decisions": "abstain.decisions",
     "Policy": "abstain.policy",
 }

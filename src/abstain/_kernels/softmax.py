@@ -11,7 +11,7 @@ import numpy as np
 from abstain._kernels._jit import compiled, compiled_parallel
 from abstain._validation import FloatArray, IntArray
 
-__all__ = ["scaled_softmax", "scaling_derivatives"]
+__all__ = ["log_softmax", "one_versus_rest_log_odds", "scaled_softmax", "scaling_derivatives"]
 
 
 @compiled_parallel
@@ -36,6 +36,45 @@ def scaled_softmax(logits: FloatArray, slope: FloatArray, bias: FloatArray) -> F
     return result
 
 
+@compiled_parallel
+def log_softmax(logits: FloatArray) -> FloatArray:
+    """Return the logarithm of ``softmax(logits)`` of every row."""
+    n, n_classes = logits.shape
+    result = np.empty((n, n_classes))
+    for x in numba.prange(n):
+        highest = -np.inf
+        for i in range(n_classes):
+            highest = max(highest, logits[x, i])
+        total = 0.0
+        for i in range(n_classes):
+            total += math.exp(logits[x, i] - highest)
+        for i in range(n_classes):
+            result[x, i] = logits[x, i] - highest - math.log(total)
+    return result
+
+
+@compiled_parallel
+def one_versus_rest_log_odds(logits: FloatArray) -> FloatArray:
+    """Return ``log(p / (1 - p))`` of every class, p being the softmax of the row."""
+    n, n_classes = logits.shape
+    result = np.empty((n, n_classes))
+    for x in numba.prange(n):
+        top = 0
+        for i in range(n_classes):
+            if logits[x, i] > logits[x, top]:
+                top = i
+        others = 0.0
+        for i in range(n_classes):
+            if i != top:
+                others += math.exp(logits[x, i] - logits[x, top])
+        for i in range(n_classes):
+            # The rest of any class but the top one contains the top one, so no digits cancel.
+            gap = logits[x, i] - logits[x, top]
+            rest = others if i == top else 1.0 + others - math.exp(gap)
+            result[x, i] = gap - math.log(rest)
+    return result
+
+
 @compiled
 def _row_loss(
     z: FloatArray, target: FloatArray, slope: FloatArray, bias: FloatArray, p: FloatArray
@@ -56,6 +95,21 @@ def _row_loss(
     for i in range(n_classes):
         p[i] /= total
     return loss + math.log(total)
+
+
+@compiled
+def _subtract_squares(hessian: FloatArray, q: FloatArray) -> None:
+    """Subtract the outer squares of four vectors from the upper triangle.
+
+    Four at a time, because the matrix is then read and written a quarter as often.
+    """
+    k = len(hessian)
+    a, b, c, d = q[0], q[1], q[2], q[3]
+    for i in range(k):
+        line = hessian[i]
+        ai, bi, ci, di = a[i], b[i], c[i], d[i]
+        for j in range(i, k):
+            line[j] -= ai * a[j] + bi * b[j] + ci * c[j] + di * d[j]
 
 
 @compiled_parallel
@@ -83,35 +137,33 @@ def scaling_derivatives(
     hessians = np.zeros((n_blocks, k, k))
     for block in numba.prange(n_blocks):
         p = np.empty(n_classes)
-        q = np.empty(k)
-        scaled = np.empty(k)
+        q = np.zeros((4, k))
+        filled = 0
         gradient = gradients[block]
         hessian = hessians[block]
         for x in range(n * block // n_blocks, n * (block + 1) // n_blocks):
             z = logits[x]
             target = targets[codes[x]]
             w = weight[x]
-            if w == 0.0:
-                continue
+            root = math.sqrt(w)
             losses[block] += w * _row_loss(z, target, slope, bias, p)
-            q[:m] = 0.0
+            q[filled] = 0.0
             for i in range(n_classes):
                 a = 0 if shared else i
                 residual = w * (p[i] - target[i])
                 gradient[a] += residual * z[i]
                 gradient[m + i] += residual
-                q[a] += p[i] * z[i]
-                q[m + i] = p[i]
+                q[filled, a] += root * p[i] * z[i]
+                q[filled, m + i] = root * p[i]
                 hessian[a, a] += w * p[i] * z[i] * z[i]
                 hessian[a, m + i] += w * p[i] * z[i]
                 hessian[m + i, m + i] += w * p[i]
-            for i in range(k):
-                scaled[i] = w * q[i]
-            for i in range(k):
-                line = hessian[i]
-                s = scaled[i]
-                for j in range(i, k):
-                    line[j] -= s * q[j]
+            filled += 1
+            if filled == 4:
+                _subtract_squares(hessian, q)
+                filled = 0
+        q[filled:] = 0.0
+        _subtract_squares(hessian, q)
     loss = 0.0
     gradient = np.zeros(k)
     hessian = np.zeros((k, k))

@@ -1,15 +1,28 @@
 """Calibration: scores of a classifier turned into probabilities that can be trusted."""
 
+from abstain.calibration._auto import AutoCalibration
 from abstain.calibration._base import Calibrator
+from abstain.calibration._beta import BetaCalibration
+from abstain.calibration._dirichlet import DirichletCalibration
+from abstain.calibration._identity import IdentityCalibration
+from abstain.calibration._isotonic import IsotonicCalibration
 from abstain.calibration._platt import PlattScaling
 from abstain.calibration._registry import from_dict, get
 from abstain.calibration._temperature import BiasCorrectedTemperatureScaling, TemperatureScaling
+from abstain.calibration._vector import NoBiasVectorScaling, VectorScaling
 
 __all__ = [
+    "AutoCalibration",
+    "BetaCalibration",
     "BiasCorrectedTemperatureScaling",
     "Calibrator",
+    "DirichletCalibration",
+    "IdentityCalibration",
+    "IsotonicCalibration",
+    "NoBiasVectorScaling",
     "PlattScaling",
     "TemperatureScaling",
+    "VectorScaling",
     "from_dict",
     "get",
 ]

@@ -6,18 +6,31 @@ from typing import Any
 from numpy.typing import NDArray
 
 from abstain._validation import Scale
+from abstain.calibration._auto import AutoCalibration
 from abstain.calibration._base import Calibrator
+from abstain.calibration._beta import BetaCalibration
+from abstain.calibration._dirichlet import DirichletCalibration
+from abstain.calibration._identity import IdentityCalibration
+from abstain.calibration._isotonic import IsotonicCalibration
 from abstain.calibration._platt import PlattScaling
 from abstain.calibration._temperature import BiasCorrectedTemperatureScaling, TemperatureScaling
+from abstain.calibration._vector import NoBiasVectorScaling, VectorScaling
 
 __all__ = ["from_dict", "get"]
 
 _CALIBRATORS: dict[str, type[Calibrator]] = {
     calibrator.name: calibrator
     for calibrator in (
+        AutoCalibration,
+        BetaCalibration,
         BiasCorrectedTemperatureScaling,
+        DirichletCalibration,
+        IdentityCalibration,
+        IsotonicCalibration,
+        NoBiasVectorScaling,
         PlattScaling,
         TemperatureScaling,
+        VectorScaling,
     )
 }
 

@@ -3,14 +3,20 @@
 from abstain.metrics._accuracy import Accuracy, BalancedAccuracy, ErrorRate
 from abstain.metrics._atoms import Atoms
 from abstain.metrics._auroc import AUROC
+from abstain.metrics._average_precision import AveragePrecision
 from abstain.metrics._base import Choice, Decision, Metric
 from abstain.metrics._class_ratios import F1, FBeta, Jaccard, Precision, Recall
 from abstain.metrics._confusion_metric import ConfusionMetric
+from abstain.metrics._curve import BudgetCurve
 from abstain.metrics._expected_cost import ExpectedCost
 from abstain.metrics._mcc import MatthewsCorrelation
+from abstain.metrics._net_benefit import NetBenefit
+from abstain.metrics._partial_auroc import PartialAUROC
+from abstain.metrics._precision_recall import PrecisionAtRecall, RecallAtPrecision
 from abstain.metrics._ranking import RankingMetric
 from abstain.metrics._registry import from_dict, get, register, registered, summaries
 from abstain.metrics._sensitivity_at_specificity import SensitivityAtSpecificity
+from abstain.metrics._specificity_at_sensitivity import SpecificityAtSensitivity
 from abstain.metrics._top_k import TopKAccuracy
 from abstain.metrics._weighted_kappa import WeightedKappa
 
@@ -19,7 +25,9 @@ __all__ = [
     "F1",
     "Accuracy",
     "Atoms",
+    "AveragePrecision",
     "BalancedAccuracy",
+    "BudgetCurve",
     "Choice",
     "ConfusionMetric",
     "Decision",
@@ -29,10 +37,15 @@ __all__ = [
     "Jaccard",
     "MatthewsCorrelation",
     "Metric",
+    "NetBenefit",
+    "PartialAUROC",
     "Precision",
+    "PrecisionAtRecall",
     "RankingMetric",
     "Recall",
+    "RecallAtPrecision",
     "SensitivityAtSpecificity",
+    "SpecificityAtSensitivity",
     "TopKAccuracy",
     "WeightedKappa",
     "from_dict",

@@ -6,8 +6,10 @@ whole batch is that of an empty window, expected and observed values differ in t
 """
 
 from abc import abstractmethod
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypedDict, get_args
 
+import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -15,6 +17,7 @@ from abstain._kernels.atom_labels import drawn_positives
 from abstain._kernels.ranking import best_window, undefined_windows
 from abstain._validation import (
     FloatArray,
+    check_budget,
     check_labels,
     check_proba,
     check_sample_weight,
@@ -22,6 +25,7 @@ from abstain._validation import (
 )
 from abstain.metrics._atoms import Atoms, Windows
 from abstain.metrics._base import Choice, Decision, Metric
+from abstain.metrics._curve import BudgetCurve
 from abstain.metrics._sampled_windows import average_over_labels, smoothed
 from abstain.regions import Interval
 from abstain.rules import Argmax, DecisionRule, Threshold
@@ -30,8 +34,10 @@ __all__ = ["BestWindow", "Estimation", "Method", "RankingMetric"]
 
 Method = Literal["deterministic", "sampled"]
 
-# Below this share of its total a class counts as gone, and a metric that needs it is undefined.
+# At or below this share of its total a class counts as gone, and a metric that needs it is
+# undefined; no share is at or below minus infinity.
 CLASS_GONE = 1e-9
+NEVER_GONE = -np.inf
 # A window must improve the metric by more than rounding to be worth withholding.
 NO_GAIN = 1e-12
 # Draws are made on at most about this many atoms. Neighbouring atoms are merged such that none
@@ -81,6 +87,8 @@ class RankingMetric(Metric):
     binary_only: ClassVar[bool] = True
     #: The constructor's one argument that a name carries after ``=``; none when empty.
     level: ClassVar[str] = ""
+    #: Whether the metric is undefined without positives, and without negatives.
+    needs: ClassVar[tuple[bool, bool]] = (True, True)
 
     def __init__(
         self,
@@ -271,6 +279,52 @@ class RankingMetric(Metric):
             rule = rule if threshold is None else Threshold(threshold)
         return Choice(self._region(atoms, best), rule)
 
+    def curve(
+        self,
+        proba: ArrayLike,
+        budgets: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> BudgetCurve:
+        """Choose a window and estimate the metric for each of many budgets.
+
+        Ordering and sums are shared, so many budgets cost little more than one.
+
+        Parameters
+        ----------
+        proba : array-like of shape (n,) or (n, 2)
+            Calibrated probabilities.
+        budgets : array-like of shape (n_budgets,)
+            Largest share of the weight to withhold, each in [0, 1).
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts.
+
+        Returns
+        -------
+        BudgetCurve
+
+        Examples
+        --------
+        >>> from abstain.metrics import AUROC
+        >>> AUROC().curve([0.1, 0.3, 0.6, 0.9], [0, 0.5]).values.tolist()
+        [0.838, 0.9]
+        """
+        shares = np.array([check_budget(budget) for budget in np.ravel(budgets).tolist()])
+        atoms = self._checked_atoms(proba, sample_weight)
+        capacities = shares * atoms.weight_below[-1]
+        if sample_weight is None:
+            capacities = np.floor(capacities)
+        # The compiled loops leave the interpreter, so budgets run beside each other.
+        with ThreadPoolExecutor(numba.get_num_threads()) as threads:
+            best = list(threads.map(lambda capacity: self._best(atoms, capacity), capacities))
+        weight = atoms.weight_below
+        return BudgetCurve(
+            budgets=shares,
+            values=np.array([window.value for window in best]),
+            withheld=np.array([weight[window.end] - weight[window.start] for window in best]),
+            regions=tuple(self._region(atoms, window) for window in best),
+        )
+
     def draws(
         self,
         proba: FloatArray,
@@ -317,7 +371,7 @@ class RankingMetric(Metric):
             windows = atoms.windows(capacity)
             base, values = self._sampled(atoms, windows)
         sums = atoms.positive_below, atoms.negative_below
-        k = best_window(values, *sums, *windows, CLASS_GONE)
+        k = best_window(values, *sums, *windows, self._shares)
         if k < 0 or values[k] <= base + NO_GAIN:
             return BestWindow(0, 0, base)
         return BestWindow(int(windows.starts[k]), int(windows.ends[k]), float(values[k]))
@@ -333,11 +387,19 @@ class RankingMetric(Metric):
         )
         return float(means[-1]), smoothed(means[:-1], self.smoothing)
 
+    @property
+    def _shares(self) -> tuple[float, float]:
+        """The share of positives, and of negatives, that must be kept."""
+        positive, negative = (CLASS_GONE if needed else NEVER_GONE for needed in self.needs)
+        return positive, negative
+
     def _safe_values(self, atoms: Atoms, windows: Windows) -> FloatArray:
         """Return the values with NaN where a window leaves no positives or no negatives."""
         with np.errstate(divide="ignore", invalid="ignore"):
             values = self._values(atoms, windows)
-        gone = undefined_windows(atoms.positive_below, atoms.negative_below, *windows, CLASS_GONE)
+        gone = undefined_windows(
+            atoms.positive_below, atoms.negative_below, *windows, self._shares
+        )
         values[gone] = np.nan
         return values
 

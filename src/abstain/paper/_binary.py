@@ -3,7 +3,7 @@
 Ten models, three trials each; the seeds are the paper's (its Section 6 and Tables 1 and 2).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from abstain import calibration
 from abstain._validation import FloatArray, IntArray
 from abstain.metrics import AUROC, SensitivityAtSpecificity
 from abstain.paper._data import read_arrays
+from abstain.paper._preparations import DefaultCalibration, adapted
 from abstain.paper._published import Published
 from abstain.paper._table_experiment import TableExperiment
 from abstain.paper._trial import Prepare, Trial
-from abstain.shift import MaximumLikelihoodShift
 
 __all__ = ["CATDOG", "IMDB", "LSC", "PHSC"]
 
@@ -81,7 +80,7 @@ class _Predictions:
         rows: IntArray,
         *,
         prepare: Prepare,
-        default: "_Default",
+        default: Callable[[], Prepare],
         y_val: IntArray,
         proba_val: FloatArray,
         seed: int,
@@ -96,22 +95,6 @@ class _Predictions:
             draws=lambda: (draw[rows].astype(np.float64) for draw in self.draws[model]),
             seed=seed,
         )
-
-
-@dataclass(frozen=True, eq=False)
-class _Default:
-    """Fits the library's default calibration, and the shift if asked for."""
-
-    logits_val: FloatArray
-    y_val: IntArray
-    logits: FloatArray
-    adapt: bool
-
-    def __call__(self) -> Prepare:
-        calibrator = calibration.get("platt", scale="logits").fit(self.logits_val, self.y_val)
-        if not self.adapt:
-            return calibrator.predict_proba
-        return _adapted(calibrator.predict_proba, self.logits_val, self.logits)
 
 
 class _Shifted:
@@ -136,7 +119,8 @@ class _Shifted:
         y_val = data.valid_labels[bootstrap]
         logits = data.test_logits[model][rows].astype(np.float64)
         platt = _platt(logits_val, y_val)
-        preparations = {"adapted": _adapted(platt, logits_val, logits), "unadapted": platt}
+        default = DefaultCalibration(logits_val, y_val, logits)
+        preparations = {"adapted": adapted(platt, logits_val, logits), "unadapted": platt}
         for prepared, prepare in preparations.items():
             yield (
                 prepared,
@@ -144,7 +128,7 @@ class _Shifted:
                     model,
                     rows,
                     prepare=prepare,
-                    default=_Default(logits_val, y_val, logits, prepared == "adapted"),
+                    default=getattr(default, prepared),
                     y_val=y_val,
                     proba_val=platt(logits_val),
                     seed=repeat,
@@ -173,14 +157,14 @@ class _Halves:
             "calibrated": _platt(logits_val, y_val),
             "uncalibrated": _raw,
         }.items():
-            default = _Default(logits_val, y_val, logits, adapt=False)
+            default = DefaultCalibration(logits_val, y_val, logits)
             yield (
                 prepared,
                 data.trial(
                     model,
                     rows,
                     prepare=prepare,
-                    default=default if prepared == "calibrated" else lambda: _raw,
+                    default=default.unadapted if prepared == "calibrated" else lambda: _raw,
                     y_val=y_val,
                     proba_val=prepare(logits_val),
                     seed=repeat,
@@ -202,21 +186,13 @@ def _platt(logits: FloatArray, y: IntArray) -> Prepare:
     return lambda scores: _raw(slope * scores + intercept)
 
 
-def _adapted(calibrate: Prepare, logits_val: FloatArray, logits: FloatArray) -> Prepare:
-    shift = MaximumLikelihoodShift().fit(calibrate(logits_val), calibrate(logits))
-    return lambda scores: shift.transform(calibrate(scores))
-
-
 def _rows(
-    prepared: tuple[str, str], own: str, without: tuple[str, ...]
+    prepared: tuple[str, str], own: str, once: tuple[str, ...]
 ) -> frozenset[tuple[str, str]]:
-    """Return the paper's rows; it does not print some of them uncalibrated."""
+    """Return the paper's rows; some methods it prints with the first preparation only."""
     names = (own, "js-divergence", "distance-from-half", "class-thresholds", "dropout-variance")
     return frozenset(
-        (name, way)
-        for name in names
-        for way in prepared
-        if way == prepared[0] or name not in without
+        (name, way) for name in names for way in prepared if way == prepared[0] or name not in once
     )
 
 

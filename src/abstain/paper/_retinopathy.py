@@ -17,10 +17,10 @@ from abstain import calibration
 from abstain._validation import FloatArray, IntArray
 from abstain.metrics import WeightedKappa
 from abstain.paper._data import read_arrays
+from abstain.paper._preparations import DefaultCalibration, adapted
 from abstain.paper._published import Published
 from abstain.paper._table_experiment import TableExperiment
-from abstain.paper._trial import Prepare, Trial
-from abstain.shift import MaximumLikelihoodShift
+from abstain.paper._trial import Trial
 
 __all__ = ["RETINOPATHY"]
 
@@ -72,11 +72,17 @@ class _Eyes:
         valid, test = self._split(repeat)
         logits_val, y_val = self._logits[valid.copy, valid.image], self._grades[valid.image]
         logits = self._logits[test.copy, test.image]
-        defaults = partial(_default, logits_val, y_val, logits)
+        default = DefaultCalibration(logits_val, y_val, logits)
+        defaults = {
+            "adapted": default.adapted,
+            "unadapted": default.unadapted,
+            "calibrated": default.unadapted,
+            "uncalibrated": lambda: _raw,
+        }
         if self._shifted:
             calibrate = calibration.get("bcts", scale="logits").fit(logits_val, y_val)
             base = calibrate.predict_proba
-            ways = {"adapted": _adapted(base, logits_val, logits), "unadapted": base}
+            ways = {"adapted": adapted(base, logits_val, logits), "unadapted": base}
         else:
             calibrate = calibration.get("temperature", scale="logits").fit(logits_val, y_val)
             ways = {"calibrated": calibrate.predict_proba, "uncalibrated": _raw}
@@ -87,7 +93,7 @@ class _Eyes:
                     y=self._grades[test.image],
                     logits=logits,
                     prepare=prepare,
-                    prepare_default=partial(defaults, prepared),
+                    prepare_default=defaults[prepared],
                     y_val=y_val,
                     proba_val=(_raw if prepared == "uncalibrated" else calibrate.predict_proba)(
                         logits_val
@@ -128,21 +134,6 @@ class _Eyes:
 def _raw(logits: FloatArray) -> FloatArray:
     proba: FloatArray = softmax(logits, axis=1)
     return proba
-
-
-def _adapted(calibrate: Prepare, logits_val: FloatArray, logits: FloatArray) -> Prepare:
-    shift = MaximumLikelihoodShift().fit(calibrate(logits_val), calibrate(logits))
-    return lambda scores: shift.transform(calibrate(scores))
-
-
-def _default(
-    logits_val: FloatArray, y_val: IntArray, logits: FloatArray, prepared: str
-) -> Prepare:
-    """Fit the library's default calibration, and the shift for what is to be adapted."""
-    if prepared == "uncalibrated":
-        return _raw
-    calibrate = calibration.get("bcts", scale="logits").fit(logits_val, y_val).predict_proba
-    return _adapted(calibrate, logits_val, logits) if prepared == "adapted" else calibrate
 
 
 def _experiment(name: str, *, mean_of_draws: bool, shifted: bool) -> TableExperiment:

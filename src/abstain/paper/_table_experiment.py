@@ -11,7 +11,6 @@ from typing import Protocol
 
 import numpy as np
 
-from abstain._kernels._jit import one_thread
 from abstain.evaluation import Cell, ResultTable, best_methods, progress
 from abstain.metrics import Metric
 from abstain.paper._data import data_folder, files_are_there
@@ -100,10 +99,9 @@ class TableExperiment:
                 f"got {repeats}."
             )
         values: dict[tuple[Row, Column], list[float]] = {}
-        with one_thread():
-            for repeat in progress(range(repeats), self.name):
-                for place, value in self._repeat(source, repeat, methods):
-                    values.setdefault(place, []).append(value)
+        for repeat in progress(range(repeats), self.name):
+            for place, value in self._repeat(source, repeat, methods):
+                values.setdefault(place, []).append(value)
         return self._result(values, repeats, read_published(folder, self.published))
 
     def _repeat(

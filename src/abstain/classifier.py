@@ -1,0 +1,338 @@
+"""AbstainingClassifier: the whole flow around a scikit-learn estimator.
+
+Scores for calibration come from cross-fitting, so no example is scored by a model that saw it;
+a model that is fitted already comes in as a ``FrozenEstimator``.
+"""
+
+from collections.abc import Callable, Iterable
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils import (
+    ClassifierTags,
+    Tags,
+    _safe_indexing,  # the indexing of rows that scikit-learn itself uses
+    get_tags,
+    indexable,
+)
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    has_fit_parameter,
+)
+
+from abstain import metrics
+from abstain._validation import FloatArray, Scale, check_proba
+from abstain.abstainer import Abstainer
+from abstain.calibration import Calibrator
+from abstain.decisions import Decisions
+from abstain.metrics import Decision, Metric
+from abstain.policy import Policy
+from abstain.regions import Mask
+from abstain.selection import budget_capacity
+from abstain.shift import ShiftEstimator
+
+__all__ = ["AbstainingClassifier", "abstention_scorer"]
+
+
+class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """A classifier that knows which of its predictions to give to a person.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A classifier with ``predict_proba`` or ``decision_function``. Wrap a fitted one in
+        ``sklearn.frozen.FrozenEstimator``; ``fit`` then only calibrates, on data the model must
+        not have seen.
+    metric : Metric or str
+        What to make as good as possible on the rows that are kept.
+    budget, target, cost, confidence : optional
+        How much to withhold, as for :class:`abstain.Abstainer`; a target or a cost takes the
+        place of the default budget.
+    decision : {"argmax", "optimal"}
+        Predict the most probable class, or the class that suits the metric best.
+    calibration : Calibrator or str
+        How scores become calibrated probabilities.
+    shift : ShiftEstimator or str
+        How :meth:`adapt` estimates the class proportions of a batch.
+    cv : int, splitter or iterable
+        The folds of the cross-fitting; an int means that many stratified folds, or fewer where
+        a class has fewer examples.
+    random_state : int, Generator or None
+        Seeds whatever is drawn at random.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    estimator_ : estimator
+        The classifier, fitted on all the data.
+    abstainer_ : Abstainer
+        The flow, fitted on the cross-fitted scores.
+    policy_ : Policy
+        The rule in force: chosen on the training data, then on the last batch adapted to.
+    n_features_in_ : int
+        How many features ``fit`` saw.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from abstain import AbstainingClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), LogisticRegression())
+    >>> classifier = AbstainingClassifier(model, "accuracy", budget=0.1, random_state=0)
+    >>> bool(classifier.fit(X, y).abstains(X).mean() <= 0.15)
+    True
+    """
+
+    classes_: NDArray[Any]
+    abstainer_: Abstainer
+    policy_: Policy
+
+    def __init__(
+        self,
+        estimator: Any,
+        metric: Metric | str = "accuracy",
+        *,
+        budget: float | None = 0.1,
+        target: float | dict[str, float] | None = None,
+        cost: Any = None,
+        confidence: float | None = None,
+        decision: Decision = "argmax",
+        calibration: Calibrator | str = "auto",
+        shift: ShiftEstimator | str = "em",
+        cv: Any = 5,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.metric = metric
+        self.budget = budget
+        self.target = target
+        self.cost = cost
+        self.confidence = confidence
+        self.decision = decision
+        self.calibration = calibration
+        self.shift = shift
+        self.cv = cv
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train the estimator, calibrate it on cross-fitted scores, and choose a rule.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Features.
+        y : array-like of shape (n,)
+            True labels.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts; given to the estimator too, where it takes weights.
+
+        Returns
+        -------
+        self
+        """
+        check_classification_targets(y)
+        labels: NDArray[Any] = column_or_1d(y, warn=True)
+        X, labels = indexable(X, labels)
+        weight = None if sample_weight is None else _check_sample_weight(sample_weight, X)
+        self.classes_ = np.unique(labels)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"`y` must have at least two classes; got {len(self.classes_)} class in "
+                f"{len(labels)} labels."
+            )
+        if isinstance(self.estimator, FrozenEstimator):
+            self.estimator_ = self.estimator
+            scores = self._scores(self.estimator, X)
+        else:
+            scores = self._cross_fitted(X, labels, weight)
+            self.estimator_ = _fitted(self.estimator, X, labels, weight)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        self.abstainer_ = self._abstainer().fit(scores, labels, weight, classes=self.classes_)
+        # The training data are their own target: no shift, the rule before any adaptation.
+        unshifted = copy(self.abstainer_).set_params(shift="none")
+        self.policy_ = unshifted.decide(scores, weight).policy
+        return self
+
+    def adapt(self, X: Any, sample_weight: ArrayLike | None = None) -> Decisions:
+        """Adapt to the class proportions of an unlabelled batch and choose the rule anew.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Features of the batch.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts.
+
+        Returns
+        -------
+        Decisions
+            What the new rule decides about the batch; the rule stays in force afterwards.
+        """
+        check_is_fitted(self)
+        decisions = self.abstainer_.decide(self._scores(self.estimator_, X), sample_weight)
+        self.policy_ = decisions.policy
+        return decisions
+
+    def decide(self, X: Any) -> Decisions:
+        """Apply the rule in force to rows, one or many."""
+        check_is_fitted(self)
+        return self.policy_.apply(self._scores(self.estimator_, X))
+
+    def abstains(self, X: Any) -> Mask:
+        """Tell for each row whether it goes to a person."""
+        return self.decide(X).abstain
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted class label of each row, also where abstaining."""
+        return self.decide(X).prediction
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return calibrated, adapted class probabilities of shape (n, n_classes)."""
+        check_is_fitted(self)
+        return self.policy_.predict_proba(self._scores(self.estimator_, X))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.array_api_support = False
+        several = inner.classifier_tags is None or inner.classifier_tags.multi_class
+        tags.classifier_tags = ClassifierTags(
+            multi_class=several and not metrics.get(self.metric).binary_only
+        )
+        return tags
+
+    def _abstainer(self) -> Abstainer:
+        modes = {"target": self.target, "cost": self.cost}
+        other = any(value is not None for value in modes.values())
+        return Abstainer(
+            self.metric,
+            budget=None if other else self.budget,
+            **modes,
+            confidence=self.confidence,
+            decision=self.decision,
+            calibration=self.calibration,
+            shift=self.shift,
+            scale=_scale(self.estimator),
+            random_state=self.random_state,
+        )
+
+    def _cross_fitted(self, X: Any, y: NDArray[Any], weight: FloatArray | None) -> FloatArray:
+        """Return scores of each row by a model that did not see it."""
+        scores: FloatArray | None = None
+        covered = np.zeros(len(y), dtype=bool)
+        for train, test in self._folds(X, y, weight):
+            part = None if weight is None else weight[train]
+            model = _fitted(self.estimator, _safe_indexing(X, train), y[train], part)
+            rows = self._scores(model, _safe_indexing(X, test))
+            if scores is None:
+                scores = np.zeros((len(y), *rows.shape[1:]))
+            scores[test] = rows
+            covered[test] = True
+        if scores is None or not covered.all():
+            raise ValueError(
+                f"`cv` must put every row into a test fold; {int((~covered).sum())} of "
+                f"{len(y)} rows are in none."
+            )
+        return scores
+
+    def _folds(
+        self, X: Any, y: NDArray[Any], weight: FloatArray | None
+    ) -> Iterable[tuple[NDArray[Any], NDArray[Any]]]:
+        if not isinstance(self.cv, int):
+            splits: Iterable[Any] = check_cv(self.cv, y, classifier=True).split(X, y)
+            return splits
+        fewest = int(np.unique(y, return_counts=True)[1].min())
+        if fewest < 2:
+            raise ValueError(
+                "Cross-fitting needs at least two examples of every class; one class in `y` has "
+                "a single example. Add data, or pass a fitted model in a FrozenEstimator."
+            )
+        splits = StratifiedKFold(min(self.cv, fewest)).split(X, y)
+        return splits
+
+    def _scores(self, model: Any, X: Any) -> FloatArray:
+        """Return the model's scores with a column for each class, or one dimension for two."""
+        method = "predict_proba" if _scale(model) == "probabilities" else "decision_function"
+        scores: FloatArray = np.asarray(getattr(model, method)(X), dtype=np.float64)
+        known = getattr(model, "classes_", self.classes_)
+        if scores.ndim == 1 or len(known) == len(self.classes_):
+            return scores
+        # A fold without some class: what the model never saw is the least likely to it.
+        floor = 0.0 if method == "predict_proba" else scores.min(axis=1, keepdims=True)
+        everything = np.zeros((len(scores), len(self.classes_))) + floor
+        everything[:, np.searchsorted(self.classes_, known)] = scores
+        return everything
+
+
+def abstention_scorer(
+    metric: Metric | str, budget: float
+) -> Callable[[Any, Any, ArrayLike], float]:
+    """Return a scorer for model selection: the metric after abstaining, higher is better.
+
+    Parameters
+    ----------
+    metric : Metric or str
+        What to measure on the rows that are kept.
+    budget : float
+        The largest fraction of the scored rows that may be withheld.
+
+    Returns
+    -------
+    callable
+        ``scorer(estimator, X, y)``, for ``GridSearchCV(scoring=...)`` and the like. It takes the
+        probabilities of any classifier, withholds what helps the metric most, and returns the
+        metric of the rest by the true labels, negated where lower is better.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.model_selection import cross_val_score
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> forest = RandomForestClassifier(20, random_state=0)
+    >>> scores = cross_val_score(forest, X, y, scoring=abstention_scorer("accuracy", 0.2))
+    >>> bool(scores.mean() > 0.97)
+    True
+    """
+    chosen = metrics.get(metric)
+
+    def score(estimator: Any, X: Any, y: ArrayLike) -> float:
+        proba = check_proba(estimator.predict_proba(X))
+        choice = chosen.choose(proba, budget_capacity(budget, len(proba)))
+        columns = choice.rule.predict(proba)
+        kept = ~choice.region.contains(proba, columns)
+        value = chosen.observed(
+            np.asarray(y)[kept],
+            proba[kept],
+            prediction=columns[kept],
+            classes=np.asarray(estimator.classes_),
+        )
+        return value if chosen.greater_is_better else -value
+
+    return score
+
+
+def _fitted(estimator: Any, X: Any, y: NDArray[Any], weight: FloatArray | None) -> Any:
+    model = clone(estimator)
+    if weight is not None and has_fit_parameter(model, "sample_weight"):
+        return model.fit(X, y, sample_weight=weight)
+    return model.fit(X, y)
+
+
+def _scale(model: Any) -> Scale:
+    return "probabilities" if hasattr(model, "predict_proba") else "logits"
