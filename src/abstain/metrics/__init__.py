@@ -6,6 +6,7 @@ from abstain.metrics._auroc import AUROC
 from abstain.metrics._average_precision import AveragePrecision
 from abstain.metrics._base import Choice, Decision, Metric
 from abstain.metrics._class_ratios import F1, FBeta, Jaccard, Precision, Recall
+from abstain.metrics._confusion import BaseConfusionMetric
 from abstain.metrics._confusion_metric import ConfusionMetric
 from abstain.metrics._curve import BudgetCurve
 from abstain.metrics._expected_cost import ExpectedCost
@@ -29,6 +30,7 @@ __all__ = [
     "Atoms",
     "AveragePrecision",
     "BalancedAccuracy",
+    "BaseConfusionMetric",
     "BudgetCurve",
     "Choice",
     "ConfusionMetric",
