@@ -4,6 +4,7 @@ The paper's adaptation rests on p(x | y) staying as it was (its Section 2). If n
 source's class-conditional score distributions looks like the target, it has not.
 """
 
+import itertools
 import warnings
 from dataclasses import dataclass
 
@@ -194,7 +195,7 @@ def _cells(source: FloatArray, target: FloatArray) -> tuple[IntArray, IntArray, 
         bounds = [0.0, *edges.tolist(), 1.0]
         names += [
             f"predicted class {i} with probability {low:.2f} to {high:.2f}"
-            for low, high in zip(bounds[:-1], bounds[1:], strict=True)
+            for low, high in itertools.pairwise(bounds)
         ]
     return _joined(cells[0], cells[1], names)
 
@@ -245,9 +246,11 @@ def _likelihood_ratio(
     last = -np.inf
     for _ in range(20_000):
         mixed = shares @ mixture
-        owned = shares * mixture * np.divide(
-            counts, mixed, out=np.zeros_like(counts), where=mixed > 0
-        )[:, None]
+        owned = (
+            shares
+            * mixture
+            * np.divide(counts, mixed, out=np.zeros_like(counts), where=mixed > 0)[:, None]
+        )
         mixture = owned.sum(axis=0) / counts.sum()
         filled = by_class + owned
         shares = filled / filled.sum(axis=0)
