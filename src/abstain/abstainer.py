@@ -4,7 +4,7 @@ Calibrate on labelled validation data, adapt to the class proportions of a targe
 withhold what helps the metric most (the paper's Section 5).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -18,6 +18,7 @@ from abstain._validation import (
     IntArray,
     Scale,
     check_labels,
+    check_same_length,
     check_sample_weight,
     check_seed,
 )
@@ -25,6 +26,7 @@ from abstain.calibration import Calibrator
 from abstain.decisions import Decisions, Estimate, EstimatedValue
 from abstain.metrics import Choice, Decision, Metric
 from abstain.policy import Policy
+from abstain.regions import Interval, Region
 from abstain.rules import Argmax
 from abstain.selection import budget_capacity
 from abstain.shift import ShiftEstimator
@@ -45,7 +47,9 @@ class Abstainer(BaseEstimator):
         Other ways to say how much to withhold; not supported yet.
     score : str or callable, optional
         Withhold by a metric-agnostic score of uncertainty instead, such as
-        ``"max-probability"``; the metric is then only estimated.
+        ``"max-probability"``; the metric is then only estimated. ``"class-thresholds"`` are
+        chosen for the metric on the validation data; ``"dropout-variance"`` needs draws, see
+        :meth:`decide`.
     decision : {"argmax", "optimal"}
         Predict the most probable class, or the class that suits the metric best.
     calibration : Calibrator or str
@@ -153,7 +157,11 @@ class Abstainer(BaseEstimator):
         return self
 
     def decide(
-        self, scores_target: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        scores_target: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        score_samples: Iterable[ArrayLike] | None = None,
     ) -> Decisions:
         """Adapt to an unlabelled batch and choose which of its rows to withhold.
 
@@ -163,12 +171,16 @@ class Abstainer(BaseEstimator):
             Scores of the same classifier on the new rows.
         sample_weight : array-like of shape (n,), optional
             How much each row counts; a whole number equals repetition.
+        score_samples : iterable of array-like, each shaped like ``scores_target``, optional
+            Draws of test-time dropout for ``score="dropout-variance"``: scores of the same rows
+            with dropout left on. Each is calibrated and adapted as ``scores_target`` is.
 
         Returns
         -------
         Decisions
         """
         check_is_fitted(self, "calibrator_")
+        self._check_samples(score_samples)
         proba = self.calibrator_.predict_proba(scores_target)
         weight = check_sample_weight(sample_weight, n_rows=len(proba))
         estimator = clone(shift.get(self.shift)).fit(
@@ -180,7 +192,18 @@ class Abstainer(BaseEstimator):
         )
         seed = check_seed(self.random_state)
         proba = estimator.transform(proba)
-        choice = self._choose(proba, weight, seed)
+        values: FloatArray | None = None
+        if score_samples is None:
+            choice = self._choose(proba, weight, seed, estimator)
+        else:
+            adapted = (
+                estimator.transform(self.calibrator_.predict_proba(sample))
+                for sample in score_samples
+            )
+            capacity = budget_capacity(float(self.budget or 0), len(proba), weight)
+            region, values = baselines.choose_by_samples(adapted, capacity, sample_weight=weight)
+            check_same_length(scores_target=proba, score_samples=values)
+            choice = Choice(region=region, rule=Argmax())
         policy = Policy(
             classes=self.classes_,
             calibrator=self.calibrator_,
@@ -190,20 +213,52 @@ class Abstainer(BaseEstimator):
             rule=choice.rule,
             metric=self.metric_,
         )
-        decisions = policy.decide(proba, weight, seed=seed)
+        if values is None:
+            decisions = policy.decide(proba, weight, seed=seed)
+        else:
+            # A variance over draws is not a function of the probabilities the policy reads.
+            nobody = replace(policy, region=Interval.empty()).decide(proba, weight, seed=seed)
+            decisions = replace(nobody, abstain=values >= region.threshold)
         # The policy carries what was estimated on the batch it was chosen on.
         return replace(decisions, policy=replace(policy, estimate=decisions.estimate))
 
-    def _choose(self, proba: FloatArray, weight: FloatArray | None, seed: int) -> Choice:
+    def _choose(
+        self,
+        proba: FloatArray,
+        weight: FloatArray | None,
+        seed: int,
+        estimator: ShiftEstimator,
+    ) -> Choice:
         capacity = budget_capacity(float(self.budget or 0), len(proba), weight)
         if self.score is None:
             return self.metric_.choose(
                 proba, capacity, sample_weight=weight, decision=self.decision
             )
-        region = baselines.choose_by_score(
-            self.score, proba, capacity, sample_weight=weight, seed=seed
-        )
+        region: Region
+        if self.score == "class-thresholds":
+            # The validation data as they would look with the target's class proportions.
+            moved = estimator.weights_[self._codes_val]
+            region = baselines.choose_class_thresholds(
+                self.metric_,
+                proba,
+                capacity,
+                y_val=self._codes_val,
+                proba_val=estimator.transform(self._proba_val),
+                sample_weight=weight,
+                sample_weight_val=moved if self._weight_val is None else moved * self._weight_val,
+            )
+        else:
+            region = baselines.choose_by_score(
+                self.score, proba, capacity, sample_weight=weight, seed=seed
+            )
         return Choice(region=region, rule=Argmax())
+
+    def _check_samples(self, score_samples: Iterable[ArrayLike] | None) -> None:
+        if (self.score == "dropout-variance") != (score_samples is not None):
+            raise ValueError(
+                '`score_samples` and score="dropout-variance" go together: pass the draws of '
+                "test-time dropout to decide(), for that score and for no other."
+            )
 
     def _check_parameters(self) -> None:
         given = [name for name in ("budget", "target", "cost") if getattr(self, name) is not None]

@@ -1,14 +1,18 @@
-"""The decorators all compiled functions use, typed so that mypy sees through them."""
+"""The two decorators all compiled functions use, typed so that mypy sees through them."""
 
-import functools
 from collections.abc import Callable
+from functools import wraps
+from types import FunctionType
 from typing import Any, TypeVar, cast
 
 import numba
 
-__all__ = ["compiled", "compiled_parallel", "compiled_parallel_if_large"]
+__all__ = ["compiled", "compiled_parallel"]
 
 F = TypeVar("F", bound=Callable[..., object])
+
+# Waking threads costs more than they save on arrays smaller than this.
+SMALL = 16_384
 
 
 def compiled(function: F) -> F:
@@ -17,31 +21,24 @@ def compiled(function: F) -> F:
 
 
 def compiled_parallel(function: F) -> F:
-    """Compile with ``numba.prange`` loops spread over threads; cached on disk."""
-    return cast(F, numba.njit(cache=True, parallel=True, error_model="numpy")(function))
+    """Compile with ``numba.prange`` loops spread over threads; cached on disk.
 
-
-# Entries of the first argument below which waking the other threads costs more than it saves.
-_LARGE = 2_000_000
-
-
-def compiled_parallel_if_large(function: F) -> F:
-    """Compile as ``compiled_parallel``, and run on one thread if the first argument is small.
-
-    For loops called many times in a row, as in a descent: there, on a busy machine, each call
-    would wait for threads that the system has put aside.
+    A call whose first argument is small runs on one thread, by the same operations in the same
+    order. Such a function can be called from Python only.
     """
-    kernel = compiled_parallel(function)
+    parallel = numba.njit(cache=True, parallel=True, error_model="numpy")(function)
+    serial = compiled(_renamed(cast(FunctionType, function)))
 
-    @functools.wraps(function)
-    def call(*args: Any) -> Any:
-        threads = numba.get_num_threads()
-        if args[0].size >= _LARGE or threads == 1:
-            return kernel(*args)
-        numba.set_num_threads(1)
-        try:
-            return kernel(*args)
-        finally:
-            numba.set_num_threads(threads)
+    @wraps(function)
+    def dispatch(first: Any, *rest: Any) -> object:
+        return (serial if first.size < SMALL else parallel)(first, *rest)
 
-    return cast(F, call)
+    return cast(F, dispatch)
+
+
+def _renamed(function: FunctionType) -> FunctionType:
+    """Return a copy with a name of its own, by which the disk cache tells the two apart."""
+    copy = FunctionType(function.__code__, function.__globals__, function.__name__ + "_serial")
+    copy.__qualname__ = function.__qualname__ + "_serial"
+    copy.__module__ = function.__module__
+    return copy

@@ -4,14 +4,16 @@ A counter in place of a stream makes every draw the same on any number of thread
 """
 
 import math
+from typing import Any
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from abstain._kernels._jit import compiled, compiled_parallel
 from abstain._validation import FloatArray
 
-__all__ = ["draw_key", "drawn_positives", "positives_of_atom"]
+__all__ = ["draw_counts", "draw_key", "drawn_positives"]
 
 # Up to this many examples a binomial count is the sum of single labels.
 FEW = 16
@@ -41,7 +43,7 @@ def draw_key(seed: int, draw: int) -> np.uint64:
 
 
 @compiled
-def positives_of_atom(weight: float, p: float, key: np.uint64, atom: int) -> float:
+def _positives_of_atom(weight: float, p: float, key: np.uint64, atom: int) -> float:
     """Return the positive mass of an atom: one label per unit of weight, one for the rest."""
     whole = math.floor(weight)
     mass = 0.0
@@ -91,6 +93,17 @@ def _inverted(count: float, p: float, uniform: float) -> float:
     return drawn
 
 
+@compiled
+def draw_counts(weight: FloatArray, p: FloatArray, key: np.uint64, positive: NDArray[Any]) -> None:
+    """Fill in the positive mass of each atom in one draw; a specialised loop for unit weights."""
+    if (weight == 1.0).all():
+        for i in range(len(p)):
+            positive[i] = 1 if _uniform(key, i) < p[i] else 0
+        return
+    for i in range(len(p)):
+        positive[i] = _positives_of_atom(weight[i], p[i], key, i)
+
+
 @compiled_parallel
 def drawn_positives(
     weight: FloatArray, p: FloatArray, first: int, n_draws: int, seed: int
@@ -99,6 +112,5 @@ def drawn_positives(
     positive = np.empty((n_draws, len(p)))
     for draw in numba.prange(n_draws):
         key = draw_key(seed, first + draw)
-        for i in range(len(p)):
-            positive[draw, i] = positives_of_atom(weight[i], p[i], key, i)
+        draw_counts(weight, p, key, positive[draw])
     return positive

@@ -5,7 +5,7 @@ import math
 import numba
 import numpy as np
 
-from abstain._kernels._jit import compiled, compiled_parallel_if_large
+from abstain._kernels._jit import compiled, compiled_parallel
 from abstain._validation import FloatArray, IntArray
 
 __all__ = ["linear_softmax", "linear_softmax_loss"]
@@ -36,7 +36,7 @@ def _row(z: FloatArray, matrix: FloatArray, bias: FloatArray, p: FloatArray) -> 
     return highest + math.log(total)
 
 
-@compiled_parallel_if_large
+@compiled_parallel
 def linear_softmax(scores: FloatArray, matrix: FloatArray, bias: FloatArray) -> FloatArray:
     """Return ``softmax(scores @ matrix + bias)`` of every row, each on its own."""
     result = np.empty(scores.shape)
@@ -45,7 +45,7 @@ def linear_softmax(scores: FloatArray, matrix: FloatArray, bias: FloatArray) -> 
     return result
 
 
-@compiled_parallel_if_large
+@compiled_parallel
 def linear_softmax_loss(
     scores: FloatArray,
     codes: IntArray,

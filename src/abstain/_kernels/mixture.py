@@ -5,7 +5,7 @@ import math
 import numba
 import numpy as np
 
-from abstain._kernels._jit import compiled_parallel_if_large
+from abstain._kernels._jit import compiled_parallel
 from abstain._validation import FloatArray
 
 __all__ = ["expected_classes", "mixture_derivatives"]
@@ -13,7 +13,7 @@ __all__ = ["expected_classes", "mixture_derivatives"]
 N_BLOCKS = 16
 
 
-@compiled_parallel_if_large
+@compiled_parallel
 def mixture_derivatives(
     proba: FloatArray, weight: FloatArray, ratios: FloatArray
 ) -> tuple[float, FloatArray, FloatArray]:
@@ -67,7 +67,7 @@ def mixture_derivatives(
     return value / mass, gradient / mass, hessian / mass
 
 
-@compiled_parallel_if_large
+@compiled_parallel
 def expected_classes(proba: FloatArray, weight: FloatArray, ratios: FloatArray) -> FloatArray:
     """Return the mean over rows of ``p * w`` normalised: one step of EM."""
     n, n_classes = proba.shape

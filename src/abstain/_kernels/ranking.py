@@ -28,18 +28,22 @@ __all__ = [
 @compiled
 def _gone(below: FloatArray, start: int, end: int, share: float) -> bool:
     total = below[len(below) - 1]
-    return below[start] + (total - below[end]) <= share * total
+    return bool(below[start] + (total - below[end]) <= share * total)
 
 
 @compiled
 def undefined_windows(
-    positive: FloatArray, negative: FloatArray, starts: IntArray, ends: IntArray, share: float
+    positive: FloatArray,
+    negative: FloatArray,
+    starts: IntArray,
+    ends: IntArray,
+    shares: tuple[float, float],
 ) -> NDArray[np.bool_]:
-    """Tell for each window whether it leaves at most this share of a class."""
+    """Tell for each window whether it leaves at most these shares of positives or negatives."""
     gone = np.empty(len(starts), dtype=np.bool_)
     for k in range(len(starts)):
-        start, end = starts[k], ends[k]
-        gone[k] = _gone(positive, start, end, share) or _gone(negative, start, end, share)
+        no_positive = _gone(positive, starts[k], ends[k], shares[0])
+        gone[k] = no_positive or _gone(negative, starts[k], ends[k], shares[1])
     return gone
 
 
@@ -50,14 +54,14 @@ def best_window(
     negative: FloatArray,
     starts: IntArray,
     ends: IntArray,
-    share: float,
+    shares: tuple[float, float],
 ) -> int:
-    """Return the first window with the highest value that leaves both classes, or -1."""
+    """Return the first window with the highest value that leaves its classes, or -1."""
     best, highest = -1, -np.inf
     for k in range(len(values)):
         if values[k] > highest:
-            start, end = starts[k], ends[k]
-            if not (_gone(positive, start, end, share) or _gone(negative, start, end, share)):
+            no_positive = _gone(positive, starts[k], ends[k], shares[0])
+            if not (no_positive or _gone(negative, starts[k], ends[k], shares[1])):
                 best, highest = k, values[k]
     return best
 

@@ -8,13 +8,13 @@ import math
 import numba
 import numpy as np
 
-from abstain._kernels._jit import compiled, compiled_parallel_if_large
+from abstain._kernels._jit import compiled, compiled_parallel
 from abstain._validation import FloatArray, IntArray
 
 __all__ = ["log_softmax", "one_versus_rest_log_odds", "scaled_softmax", "scaling_derivatives"]
 
 
-@compiled_parallel_if_large
+@compiled_parallel
 def scaled_softmax(logits: FloatArray, slope: FloatArray, bias: FloatArray) -> FloatArray:
     """Return ``softmax(slope * logits + bias)`` of every row.
 
@@ -36,7 +36,7 @@ def scaled_softmax(logits: FloatArray, slope: FloatArray, bias: FloatArray) -> F
     return result
 
 
-@compiled_parallel_if_large
+@compiled_parallel
 def log_softmax(logits: FloatArray) -> FloatArray:
     """Return the logarithm of ``softmax(logits)`` of every row."""
     n, n_classes = logits.shape
@@ -53,7 +53,7 @@ def log_softmax(logits: FloatArray) -> FloatArray:
     return result
 
 
-@compiled_parallel_if_large
+@compiled_parallel
 def one_versus_rest_log_odds(logits: FloatArray) -> FloatArray:
     """Return ``log(p / (1 - p))`` of every class, p being the softmax of the row."""
     n, n_classes = logits.shape
@@ -114,7 +114,7 @@ def _subtract_squares(hessian: FloatArray, q: FloatArray) -> None:
             line[j] -= first + second
 
 
-@compiled_parallel_if_large
+@compiled_parallel
 def scaling_derivatives(
     logits: FloatArray,
     codes: IntArray,

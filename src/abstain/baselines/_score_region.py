@@ -1,22 +1,39 @@
 """Withholding by a score: the region above a threshold, and the registry of scores by name."""
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from abstain._validation import FloatArray, IntArray
-from abstain.baselines._scores import entropy, margin, max_probability, random_order
+from abstain.baselines._class_thresholds import choose_class_thresholds
+from abstain.baselines._dropout import dropout_variance
+from abstain.baselines._scores import (
+    distance_from_half,
+    entropy,
+    js_divergence,
+    margin,
+    max_probability,
+    random_order,
+)
 from abstain.regions import Mask, score_threshold
 
-__all__ = ["ScoreThreshold", "choose_by_score", "get", "registered"]
+__all__ = ["ScoreThreshold", "choose_by_samples", "choose_by_score", "get", "registered"]
 
 Score = Callable[..., FloatArray]
 
-_scores: dict[str, Score] = {
+CLASS_THRESHOLDS = "class-thresholds"
+DROPOUT_VARIANCE = "dropout-variance"
+
+_scores: dict[str, Callable[..., Any]] = {
+    CLASS_THRESHOLDS: choose_class_thresholds,
+    "distance-from-half": distance_from_half,
+    DROPOUT_VARIANCE: dropout_variance,
     "entropy": entropy,
+    "js-divergence": js_divergence,
     "margin": margin,
     "max-probability": max_probability,
     "random": random_order,
@@ -45,6 +62,12 @@ class ScoreThreshold:
 
     def values(self, proba: FloatArray) -> FloatArray:
         """Return the score of each row."""
+        if self.score == DROPOUT_VARIANCE:
+            raise ValueError(
+                "`score` 'dropout-variance' is a variance over draws of test-time dropout and "
+                "cannot be told from one prediction per row. Score new rows with "
+                f"abstain.baselines.dropout_variance and withhold from {self.threshold:g} on."
+            )
         return _checked_score(get(self.score)(proba, **self.parameters), len(proba))
 
     def contains(self, proba: FloatArray, prediction: IntArray) -> Mask:
@@ -80,8 +103,13 @@ def registered() -> list[str]:
     return sorted(_scores)
 
 
-def get(score: str | Score) -> Score:
-    """Return a score by its registered name; a function is returned as it is."""
+def get(score: str | Score) -> Callable[..., Any]:
+    """Return a score by its registered name; a function is returned as it is.
+
+    Most are functions of the probabilities alone. ``"js-divergence"`` also takes the class
+    proportions, ``"random"`` a seed, ``"dropout-variance"`` draws of test-time dropout, and
+    ``"class-thresholds"`` is no score but chooses an interval on the validation set.
+    """
     if callable(score):
         return score
     if score not in _scores:
@@ -101,11 +129,62 @@ def choose_by_score(
     sample_weight: FloatArray | None = None,
     seed: int = 0,
 ) -> ScoreThreshold:
-    """Return the region that withholds the highest scores within the capacity."""
-    parameters = {"seed": seed} if score == "random" else {}
+    """Return the region that withholds the highest scores within the capacity.
+
+    Parameters
+    ----------
+    score : str or callable
+        A registered name, or a function of the probabilities.
+    proba : ndarray of shape (n, n_classes)
+        Calibrated, adapted probabilities.
+    capacity : float
+        The largest total weight that may be withheld.
+    sample_weight : ndarray of shape (n,), optional
+        How much each row counts.
+    seed : int
+        Seeds ``"random"``.
+
+    Returns
+    -------
+    ScoreThreshold
+        The class proportions that ``"js-divergence"`` compares with are the mean of ``proba``:
+        the adapted proportions when the probabilities are adapted. They are kept in the region.
+    """
+    parameters: dict[str, Any] = {}
+    if score == "random":
+        parameters = {"seed": seed}
+    elif score == "js-divergence":
+        parameters = {"priors": np.average(proba, axis=0, weights=sample_weight).tolist()}
+    elif score == CLASS_THRESHOLDS:
+        raise ValueError("'class-thresholds' needs validation data; use choose_class_thresholds.")
     everything = ScoreThreshold(score, threshold=-np.inf, parameters=parameters)
     threshold = score_threshold(everything.values(proba), capacity, sample_weight)
     return ScoreThreshold(score, threshold=threshold, parameters=parameters)
+
+
+def choose_by_samples(
+    samples: Iterable[ArrayLike], capacity: float, *, sample_weight: FloatArray | None = None
+) -> tuple[ScoreThreshold, FloatArray]:
+    """Return the region of the highest dropout variances, and the variance of each row.
+
+    Parameters
+    ----------
+    samples : iterable of array-like, each of shape (n, n_classes)
+        Calibrated, adapted probabilities of the same rows in each draw.
+    capacity : float
+        The largest total weight that may be withheld.
+    sample_weight : ndarray of shape (n,), optional
+        How much each row counts.
+
+    Returns
+    -------
+    region : ScoreThreshold
+    values : ndarray of shape (n,)
+        The region itself cannot tell them from one prediction per row.
+    """
+    values = dropout_variance(samples)
+    threshold = score_threshold(values, capacity, sample_weight)
+    return ScoreThreshold(DROPOUT_VARIANCE, threshold=threshold), values
 
 
 def _checked_score(values: FloatArray, n_rows: int) -> FloatArray:

@@ -4,10 +4,18 @@ Each is a function of calibrated probabilities; the highest scores are withheld 
 """
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from abstain._validation import FloatArray
+from abstain._validation import FloatArray, check_priors
 
-__all__ = ["entropy", "margin", "max_probability", "random_order"]
+__all__ = [
+    "distance_from_half",
+    "entropy",
+    "js_divergence",
+    "margin",
+    "max_probability",
+    "random_order",
+]
 
 
 def max_probability(proba: FloatArray) -> FloatArray:
@@ -27,6 +35,73 @@ def max_probability(proba: FloatArray) -> FloatArray:
     [0.1, 0.4]
     """
     score: FloatArray = 1 - proba.max(axis=1)
+    return score
+
+
+def distance_from_half(proba: FloatArray) -> FloatArray:
+    """Score two classes by how close the positive probability is to one half.
+
+    Higher means less certain, in [0, 0.5]. The same order as the largest class probability,
+    under the name the paper has for it when there are two classes.
+
+    Raises
+    ------
+    ValueError
+        If there are more than two classes.
+
+    Examples
+    --------
+    >>> distance_from_half(np.array([[0.9, 0.1], [0.4, 0.6]])).round(2).tolist()
+    [0.1, 0.4]
+    """
+    if proba.shape[1] != 2:
+        raise ValueError(
+            f"`score` 'distance-from-half' is for two classes; `proba` has {proba.shape[1]} "
+            f"columns. 'max-probability' is the same for many."
+        )
+    score: FloatArray = 0.5 - np.abs(proba[:, 1] - 0.5)
+    return score
+
+
+def js_divergence(proba: FloatArray, *, priors: ArrayLike) -> FloatArray:
+    r"""Score by how little the class probabilities differ from the class proportions.
+
+    Higher means less is known of the row, in [1 - log 2, 1]. A row scores 1 when its
+    probabilities say no more than the proportions do. With label shift the proportions are
+    those of the target, and the probabilities adapted to them.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n, n_classes)
+        Calibrated probabilities.
+    priors : array-like of shape (n_classes,)
+        Class proportions of the same rows.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Notes
+    -----
+    With :math:`m = (p + q) / 2`, q the proportions, and natural logarithms, the score is
+
+    .. math:: 1 - \tfrac12 \sum_c p_c \log \frac{p_c}{m_c}
+                - \tfrac12 \sum_c q_c \log \frac{q_c}{m_c}.
+
+    References
+    ----------
+    Alexandari, Kundaje, Shrikumar. A General Framework for Abstention Under Label Shift, the
+    section on the Jensen-Shannon divergence.
+
+    Examples
+    --------
+    >>> js_divergence(np.array([[0.9, 0.1], [0.5, 0.5]]), priors=[0.9, 0.1]).round(3).tolist()
+    [1.0, 0.898]
+    """
+    q = check_priors(priors, n_classes=proba.shape[1])
+    middle = (proba + q) / 2
+    divergence = (_divergence(proba, middle) + _divergence(q, middle)) / 2
+    score: FloatArray = 1 - divergence
     return score
 
 
@@ -82,6 +157,17 @@ def random_order(proba: FloatArray, *, seed: int) -> FloatArray:
         state = _mixed(state ^ column)
     score: FloatArray = (state >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return score
+
+
+def _divergence(proba: FloatArray, middle: FloatArray) -> FloatArray:
+    """Return the Kullback-Leibler divergence of each row, in nats; 0 log 0 is 0."""
+    p = np.broadcast_to(proba, middle.shape)
+    ratio = np.divide(p, middle, out=np.ones_like(middle), where=p > 0)
+    # A sum over columns one by one: a row comes out the same alone as in a batch.
+    total = np.zeros(len(middle))
+    for c in range(middle.shape[1]):
+        total += p[:, c] * np.log(ratio[:, c])
+    return total
 
 
 def _mixed(

@@ -4,15 +4,21 @@ The threshold moves when a window is withheld, as in the paper's Algorithm 1.
 """
 
 from abc import abstractmethod
+from bisect import bisect_left
 
 import numpy as np
 
-from abstain._kernels.ranking import masses_above
+from abstain._kernels.ranking import masses_above, specificity_thresholds
 from abstain._validation import FloatArray, IntArray
 from abstain.metrics._atoms import Atoms, Windows
 from abstain.metrics._ranking import RankingMetric
 
-__all__ = ["LEVEL_TOLERANCE", "OperatingPointMetric"]
+__all__ = [
+    "LEVEL_TOLERANCE",
+    "OperatingPointMetric",
+    "sensitivity_thresholds",
+    "touching_window",
+]
 
 # How far a rate may miss its level and still count as reached: 1 - 1/10 is 0.9. Small enough
 # to agree with whole-number arithmetic on any batch that fits in memory.
@@ -43,3 +49,27 @@ class OperatingPointMetric(RankingMetric):
         t = int(self._thresholds(atoms, window)[0])
         # Beyond the last atom nobody is predicted positive, whatever comes.
         return float(atoms.p[t]) if t < len(atoms) else float(np.nextafter(1.0, 2.0))
+
+
+def sensitivity_thresholds(atoms: Atoms, windows: Windows, level: float) -> IntArray:
+    """Return the highest threshold that keeps the sensitivity after each window is withheld."""
+    mirrored = windows.mirrored(len(atoms))
+    below = atoms.mirrored.negative_below
+    return len(atoms) - specificity_thresholds(below, *mirrored, level - LEVEL_TOLERANCE)
+
+
+def touching_window(atoms: Atoms, capacity: float, level: float) -> Windows:
+    """Return the first window that can hold a threshold of this specificity inside it.
+
+    The threshold keeps the specificity when enough negatives lie below the window. Their share
+    grows from window to window, while the sensitivity falls; so for atoms of equal weight this
+    window is the best of all (the proof is in the guide to ranking metrics).
+    """
+    negative, size = atoms.negative_below, atoms.window_size(capacity)
+
+    def holds(start: int) -> bool:
+        kept = negative[start] + (negative[-1] - negative[start + size])
+        return bool(negative[start] >= (level - LEVEL_TOLERANCE) * kept)
+
+    first = bisect_left(range(len(atoms) - size), True, key=holds)
+    return Windows(np.array([first]), np.array([first + size]))

@@ -6,8 +6,10 @@ whole batch is that of an empty window, expected and observed values differ in t
 """
 
 from abc import abstractmethod
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypedDict, get_args
 
+import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -15,6 +17,7 @@ from abstain._kernels.atom_labels import drawn_positives
 from abstain._kernels.ranking import best_window, undefined_windows
 from abstain._validation import (
     FloatArray,
+    check_budget,
     check_labels,
     check_proba,
     check_sample_weight,
@@ -22,6 +25,7 @@ from abstain._validation import (
 )
 from abstain.metrics._atoms import Atoms, Windows
 from abstain.metrics._base import Choice, Decision, Metric
+from abstain.metrics._curve import BudgetCurve
 from abstain.metrics._sampled_windows import average_over_labels, smoothed
 from abstain.regions import Interval
 from abstain.rules import Argmax, DecisionRule, Threshold
@@ -30,8 +34,10 @@ __all__ = ["BestWindow", "Estimation", "Method", "RankingMetric"]
 
 Method = Literal["deterministic", "sampled"]
 
-# Below this share of its total a class counts as gone, and a metric that needs it is undefined.
+# At or below this share of its total a class counts as gone, and a metric that needs it is
+# undefined; no share is at or below minus infinity.
 CLASS_GONE = 1e-9
+NEVER_GONE = -np.inf
 # A window must improve the metric by more than rounding to be worth withholding.
 NO_GAIN = 1e-12
 # Draws are made on at most about this many atoms. Neighbouring atoms are merged such that none
@@ -79,8 +85,11 @@ class RankingMetric(Metric):
     """
 
     binary_only: ClassVar[bool] = True
+    value_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     #: The constructor's one argument that a name carries after ``=``; none when empty.
     level: ClassVar[str] = ""
+    #: Whether the metric is undefined without positives, and without negatives.
+    needs: ClassVar[tuple[bool, bool]] = (True, True)
 
     def __init__(
         self,
@@ -107,13 +116,14 @@ class RankingMetric(Metric):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the metric as plain data, for a policy file."""
-        return {"name": self.name, "estimation": {key: getattr(self, key) for key in _OPTIONS}}
+        usual = _DEFAULTS.items()
+        unusual = {key: getattr(self, key) for key, value in usual if getattr(self, key) != value}
+        return {"name": self.name, **({"estimation": unusual} if unusual else {})}
 
     def restored(self, data: dict[str, Any]) -> Self:
         """Return this metric with what else ``to_dict`` put into the data."""
-        known = dict(data.get("estimation", {}))
         argument = (getattr(self, self.level),) if self.level else ()
-        return type(self)(*argument, **known)
+        return type(self)(*argument, **data.get("estimation", {}))
 
     @property
     def name(self) -> str:
@@ -180,12 +190,7 @@ class RankingMetric(Metric):
         classes: NDArray[Any] | None = None,
     ) -> float:
         """Compute the metric from true labels; NaN when a class it needs is absent."""
-        matrix = check_proba(proba, n_classes=2)
-        labels = check_labels(
-            y_true, classes=classes, n_classes=2, n_rows=len(matrix), name="y_true"
-        )
-        weight = check_sample_weight(sample_weight, n_rows=len(matrix))
-        return self._value(Atoms.from_labels(labels, matrix[:, 1], sample_weight=weight))
+        return self._value(_labelled_atoms(y_true, proba, sample_weight, classes))
 
     def window_values(
         self, proba: ArrayLike, capacity: float, *, sample_weight: ArrayLike | None = None
@@ -214,6 +219,60 @@ class RankingMetric(Metric):
             return self._safe_values(atoms, windows)
         return self._sampled(atoms, windows)[1]
 
+    def observed_intervals(
+        self,
+        y_true: ArrayLike,
+        proba: ArrayLike,
+        lower: FloatArray,
+        upper: FloatArray,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> FloatArray:
+        """Compute the metric from true labels after each of many intervals of p is withheld.
+
+        All intervals share one sort and its prefix sums, so thousands cost little more than one.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            Labels, 0 and 1.
+        proba : array-like of shape (n,) or (n, 2)
+            Probabilities.
+        lower, upper : ndarray of shape (n_intervals,)
+            The intervals, both ends included.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts.
+
+        Returns
+        -------
+        ndarray of shape (n_intervals,)
+            NaN where an interval leaves a class empty that the metric needs.
+        """
+        matrix = check_proba(proba, n_classes=2)
+        labels = check_labels(y_true, n_classes=2, n_rows=len(matrix), name="y_true")
+        weight = check_sample_weight(sample_weight, n_rows=len(matrix))
+        atoms = Atoms.from_labels(labels, matrix[:, 1], sample_weight=weight)
+        starts = np.searchsorted(atoms.p, lower, side="left")
+        ends = np.searchsorted(atoms.p, upper, side="right")
+        return self._safe_values(atoms, Windows(starts, np.maximum(starts, ends)))
+
+    def observed_window_values(
+        self,
+        y_true: ArrayLike,
+        proba: ArrayLike,
+        capacity: float,
+        *,
+        sample_weight: ArrayLike | None = None,
+        classes: NDArray[Any] | None = None,
+    ) -> FloatArray:
+        """Compute the metric from true labels after each window is withheld.
+
+        The windows are those of ``window_values``; their mean over label vectors drawn from
+        the probabilities is the sampled estimate.
+        """
+        atoms = _labelled_atoms(y_true, proba, sample_weight, classes)
+        return self._safe_values(atoms, atoms.windows(capacity))
+
     def choose(
         self,
         proba: FloatArray,
@@ -233,6 +292,52 @@ class RankingMetric(Metric):
             threshold = self._threshold(atoms, best.start, best.end)
             rule = rule if threshold is None else Threshold(threshold)
         return Choice(self._region(atoms, best), rule)
+
+    def curve(
+        self,
+        proba: ArrayLike,
+        budgets: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> BudgetCurve:
+        """Choose a window and estimate the metric for each of many budgets.
+
+        Ordering and sums are shared, so many budgets cost little more than one.
+
+        Parameters
+        ----------
+        proba : array-like of shape (n,) or (n, 2)
+            Calibrated probabilities.
+        budgets : array-like of shape (n_budgets,)
+            Largest share of the weight to withhold, each in [0, 1).
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts.
+
+        Returns
+        -------
+        BudgetCurve
+
+        Examples
+        --------
+        >>> from abstain.metrics import AUROC
+        >>> AUROC().curve([0.1, 0.3, 0.6, 0.9], [0, 0.5]).values.tolist()
+        [0.838, 0.9]
+        """
+        shares = np.array([check_budget(budget) for budget in np.ravel(budgets).tolist()])
+        atoms = self._checked_atoms(proba, sample_weight)
+        capacities = shares * atoms.weight_below[-1]
+        if sample_weight is None:
+            capacities = np.floor(capacities)
+        # The compiled loops leave the interpreter, so budgets run beside each other.
+        with ThreadPoolExecutor(numba.get_num_threads()) as threads:
+            best = list(threads.map(lambda capacity: self._best(atoms, capacity), capacities))
+        weight = atoms.weight_below
+        return BudgetCurve(
+            budgets=shares,
+            values=np.array([window.value for window in best]),
+            withheld=np.array([weight[window.end] - weight[window.start] for window in best]),
+            regions=tuple(self._region(atoms, window) for window in best),
+        )
 
     def draws(
         self,
@@ -280,7 +385,7 @@ class RankingMetric(Metric):
             windows = atoms.windows(capacity)
             base, values = self._sampled(atoms, windows)
         sums = atoms.positive_below, atoms.negative_below
-        k = best_window(values, *sums, *windows, CLASS_GONE)
+        k = best_window(values, *sums, *windows, self._shares)
         if k < 0 or values[k] <= base + NO_GAIN:
             return BestWindow(0, 0, base)
         return BestWindow(int(windows.starts[k]), int(windows.ends[k]), float(values[k]))
@@ -296,16 +401,36 @@ class RankingMetric(Metric):
         )
         return float(means[-1]), smoothed(means[:-1], self.smoothing)
 
+    @property
+    def _shares(self) -> tuple[float, float]:
+        """The share of positives, and of negatives, that must be kept."""
+        positive, negative = (CLASS_GONE if needed else NEVER_GONE for needed in self.needs)
+        return positive, negative
+
     def _safe_values(self, atoms: Atoms, windows: Windows) -> FloatArray:
         """Return the values with NaN where a window leaves no positives or no negatives."""
         with np.errstate(divide="ignore", invalid="ignore"):
             values = self._values(atoms, windows)
-        gone = undefined_windows(atoms.positive_below, atoms.negative_below, *windows, CLASS_GONE)
+        gone = undefined_windows(
+            atoms.positive_below, atoms.negative_below, *windows, self._shares
+        )
         values[gone] = np.nan
         return values
 
 
-_OPTIONS = tuple(Estimation.__annotations__)
+_DEFAULTS: dict[str, Any] = RankingMetric.__init__.__kwdefaults__ or {}
+
+
+def _labelled_atoms(
+    y_true: ArrayLike,
+    proba: ArrayLike,
+    sample_weight: ArrayLike | None,
+    classes: NDArray[Any] | None,
+) -> Atoms:
+    matrix = check_proba(proba, n_classes=2)
+    labels = check_labels(y_true, classes=classes, n_classes=2, n_rows=len(matrix), name="y_true")
+    weight = check_sample_weight(sample_weight, n_rows=len(matrix))
+    return Atoms.from_labels(labels, matrix[:, 1], sample_weight=weight)
 
 
 def _checked_smoothing(smoothing: tuple[int, int] | None) -> tuple[int, int] | None:

@@ -10,11 +10,16 @@ from typing import Any
 
 from abstain.metrics._accuracy import Accuracy, BalancedAccuracy, ErrorRate
 from abstain.metrics._auroc import AUROC
+from abstain.metrics._average_precision import AveragePrecision
 from abstain.metrics._base import Metric
 from abstain.metrics._class_ratios import F1, FBeta, Jaccard, Precision, Recall
 from abstain.metrics._expected_cost import ExpectedCost
 from abstain.metrics._mcc import MatthewsCorrelation
+from abstain.metrics._net_benefit import NetBenefit
+from abstain.metrics._partial_auroc import PartialAUROC
+from abstain.metrics._precision_recall import PrecisionAtRecall, RecallAtPrecision
 from abstain.metrics._sensitivity_at_specificity import SensitivityAtSpecificity
+from abstain.metrics._specificity_at_sensitivity import SpecificityAtSensitivity
 from abstain.metrics._top_k import TopKAccuracy
 from abstain.metrics._weighted_kappa import WeightedKappa
 
@@ -22,6 +27,13 @@ __all__ = ["from_dict", "get", "register", "registered", "summaries"]
 
 _classes: tuple[type[Metric], ...] = (
     AUROC,
+    AveragePrecision,
+    NetBenefit,
+    PartialAUROC,
+    PrecisionAtRecall,
+    RecallAtPrecision,
+    SensitivityAtSpecificity,
+    SpecificityAtSensitivity,
     Accuracy,
     BalancedAccuracy,
     ErrorRate,
@@ -32,9 +44,14 @@ _classes: tuple[type[Metric], ...] = (
     MatthewsCorrelation,
     Precision,
     Recall,
-    SensitivityAtSpecificity,
     TopKAccuracy,
     WeightedKappa,
+    AveragePrecision,
+    NetBenefit,
+    PartialAUROC,
+    PrecisionAtRecall,
+    RecallAtPrecision,
+    SpecificityAtSensitivity,
 )
 
 _own: dict[str, Metric] = {}

@@ -1,17 +1,26 @@
 """Sensitivity at a given specificity (the paper's Section 5.1, its Algorithm 1)."""
 
-from bisect import bisect_left
 from typing import ClassVar, Unpack
 
 import numpy as np
 
+from abstain._kernels.algorithm1 import sampled_sensitivities
 from abstain._kernels.ranking import specificity_thresholds
-from abstain._validation import FloatArray, IntArray, check_fraction
+from abstain._validation import FloatArray, IntArray, check_fraction, check_seed
 from abstain.metrics._atoms import Atoms, Windows
-from abstain.metrics._operating_point import LEVEL_TOLERANCE, OperatingPointMetric
+from abstain.metrics._operating_point import (
+    LEVEL_TOLERANCE,
+    OperatingPointMetric,
+    touching_window,
+)
 from abstain.metrics._ranking import Estimation
+from abstain.metrics._sampled_windows import smoothed
 
 __all__ = ["SensitivityAtSpecificity"]
+
+# Algorithm 1 keeps tables with an entry per unit of weight; beyond this many, or with weights
+# that are no counts, the same thresholds are searched for instead.
+MOST_COUNTED = 2**27
 
 
 class SensitivityAtSpecificity(OperatingPointMetric):
@@ -78,19 +87,21 @@ class SensitivityAtSpecificity(OperatingPointMetric):
         return above[0] / kept[0]
 
     def _candidates(self, atoms: Atoms, capacity: float) -> Windows:
-        """Return the first window that can hold its threshold, the best for equal weights.
-
-        A threshold at the window keeps the specificity when enough negatives lie below the
-        window. Their share grows from window to window, while the sensitivity falls.
-        """
         if atoms.equal_weight is None:
             return atoms.windows(capacity)
-        negative, level = atoms.negative_below, self.specificity - LEVEL_TOLERANCE
-        size = atoms.window_size(capacity)
+        return touching_window(atoms, capacity, self.specificity)
 
-        def holds(start: int) -> bool:
-            kept = negative[start] + (negative[-1] - negative[start + size])
-            return bool(negative[start] >= level * kept)
-
-        first = bisect_left(range(len(atoms) - size), True, key=holds)
-        return Windows(np.array([first]), np.array([first + size]))
+    def _sampled(self, atoms: Atoms, windows: Windows) -> tuple[float, FloatArray]:
+        total = atoms.weight_below[-1]
+        if total > MOST_COUNTED or (atoms.weight % 1 != 0).any():
+            return super()._sampled(atoms, windows)
+        starts, ends = (np.append(side, 0) for side in windows)
+        means = sampled_sensitivities(
+            atoms.weight,
+            atoms.positive / atoms.weight,
+            (starts, ends),
+            self.specificity - LEVEL_TOLERANCE,
+            self.n_samples,
+            check_seed(self.random_state),
+        )
+        return float(means[-1]), smoothed(means[:-1], self.smoothing)

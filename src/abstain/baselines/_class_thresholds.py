@@ -1,0 +1,144 @@
+"""Thresholds per class (Fumera, Roli, Giacinto), chosen on the validation set for a metric.
+
+For two classes this is an interval of p around 0.5 (the paper's Section 3). The published search
+computes the metric anew for every offset of the interval; here prefix sums give all at once.
+"""
+
+import numpy as np
+
+from abstain._validation import FloatArray, IntArray
+from abstain.metrics import Atoms, Metric, RankingMetric
+from abstain.metrics._confusion import BaseConfusionMetric
+from abstain.regions import Interval
+
+__all__ = ["choose_class_thresholds"]
+
+
+def choose_class_thresholds(
+    metric: Metric,
+    proba: FloatArray,
+    capacity: float,
+    *,
+    y_val: IntArray,
+    proba_val: FloatArray,
+    sample_weight: FloatArray | None = None,
+    sample_weight_val: FloatArray | None = None,
+) -> Interval:
+    """Return the interval of p around one half that does best on the validation set.
+
+    Of all intervals around 0.5 that withhold as many target rows as the capacity allows, the
+    one is taken whose withholding from the validation set leaves it with the best metric.
+
+    Parameters
+    ----------
+    metric : Metric
+        What the kept validation rows should be best at.
+    proba : ndarray of shape (n, 2)
+        Calibrated probabilities of the target.
+    capacity : float
+        The largest total weight of target rows that may be withheld.
+    y_val : ndarray of shape (n_val,)
+        Labels of the validation set, as column numbers.
+    proba_val : ndarray of shape (n_val, 2)
+        Calibrated probabilities of the validation set.
+    sample_weight, sample_weight_val : ndarray, optional
+        How much each row counts.
+
+    Returns
+    -------
+    Interval
+
+    Raises
+    ------
+    ValueError
+        If there are more than two classes.
+
+    Notes
+    -----
+    An example is withheld when its most probable class i has probability below the class's
+    threshold :math:`t_i`: for two classes, where :math:`1 - t_0 < p < t_1`. Among intervals that
+    do equally well the one that begins highest is taken.
+
+    References
+    ----------
+    Fumera, Roli, Giacinto. Reject option with multiple thresholds. Pattern Recognition 33(12),
+    2000.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from abstain.metrics import AUROC
+    >>> p = np.array([0.1, 0.3, 0.45, 0.6, 0.9])
+    >>> proba = np.column_stack([1 - p, p])
+    >>> choose_class_thresholds(AUROC(), proba, 2, y_val=np.array([0, 1, 0, 1, 1]),
+    ...                         proba_val=proba)
+    Interval(lower=0.45, upper=0.6)
+    """
+    if proba.shape[1] != 2:
+        raise ValueError(
+            f"`score` 'class-thresholds' is for two classes; `proba` has {proba.shape[1]} columns."
+        )
+    atoms = Atoms.from_proba(np.ascontiguousarray(proba[:, 1]), sample_weight=sample_weight)
+    windows = atoms.windows(capacity)
+    half = np.searchsorted(atoms.p, 0.5)
+    around = (windows.starts <= half) & (half <= windows.ends) & (windows.starts < windows.ends)
+    # From the interval that begins at 0.5 to the one that ends there.
+    starts, ends = windows.starts[around][::-1], windows.ends[around][::-1]
+    if not len(starts):
+        return Interval.empty()
+    lower, upper = atoms.p[starts], atoms.p[ends - 1]
+    values = _values(metric, y_val, proba_val, lower, upper, sample_weight_val)
+    best = int(np.argmax(np.nan_to_num(values, nan=-np.inf)))
+    return Interval(lower=float(lower[best]), upper=float(upper[best]))
+
+
+def _values(
+    metric: Metric,
+    y: IntArray,
+    proba: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    weight: FloatArray | None,
+) -> FloatArray:
+    """Return the metric once each interval is withheld, such that more is better."""
+    if isinstance(metric, RankingMetric):
+        values = metric.observed_intervals(y, proba, lower, upper, sample_weight=weight)
+    elif isinstance(metric, BaseConfusionMetric):
+        matrices = _confusions(y, proba, lower, upper, weight)
+        values = np.array([metric.value(confusion) for confusion in matrices])
+    else:
+        values = np.array(
+            [
+                _rest(metric, y, proba, Interval(*ends), weight)
+                for ends in zip(lower, upper, strict=True)
+            ]
+        )
+    return values if metric.greater_is_better else -values
+
+
+def _confusions(
+    y: IntArray,
+    proba: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    weight: FloatArray | None,
+) -> FloatArray:
+    """Return the confusion matrix of what each interval keeps, by prefix sums of cells."""
+    p = proba[:, 1]
+    order = np.argsort(p, kind="stable")
+    cells = np.zeros((len(p) + 1, 4))
+    columns = 2 * y + proba.argmax(axis=1)
+    cells[1 + np.arange(len(p)), columns[order]] = 1.0 if weight is None else weight[order]
+    below = cells.cumsum(axis=0)
+    starts = np.searchsorted(p[order], lower, side="left")
+    ends = np.searchsorted(p[order], upper, side="right")
+    kept: FloatArray = below[-1] - (below[ends] - below[starts])
+    return kept.reshape(-1, 2, 2)
+
+
+def _rest(
+    metric: Metric, y: IntArray, proba: FloatArray, interval: Interval, weight: FloatArray | None
+) -> float:
+    kept = ~interval.contains(proba, y)
+    weight = None if weight is None else weight[kept]
+    return metric.observed(y[kept], proba[kept], sample_weight=weight) if kept.any() else np.nan
