@@ -10,9 +10,7 @@ from abstain._validation import FloatArray, check_budget
 __all__ = ["budget_capacity"]
 
 
-def budget_capacity(
-    budget: float, n_rows: int, sample_weight: FloatArray | None = None
-) -> float:
+def budget_capacity(budget: float, n_rows: int, sample_weight: FloatArray | None = None) -> float:
     """Return the largest weight that a budget allows to withhold.
 
     Parameters

@@ -215,9 +215,7 @@ class Cost:
         sign = 1.0 if metric.greater_is_better else -1.0
 
         def worth(capacity: float) -> tuple[float, Choice]:
-            choice = metric.choose(
-                proba, capacity, sample_weight=sample_weight, decision=decision
-            )
+            choice = metric.choose(proba, capacity, sample_weight=sample_weight, decision=decision)
             columns = choice.rule.predict(proba)
             out = choice.region.contains(proba, columns)
             if out.all():
