@@ -101,7 +101,7 @@ class AutoCalibration(Calibrator):
         if not isinstance(self.cv, int | np.integer) or self.cv < 2:
             raise ValueError(f"`cv` must be a whole number of at least 2; got {self.cv!r}.")
         folds = _folds(codes, min(int(self.cv), len(codes)))
-        counts = np.bincount(codes, weights=weight, minlength=logits.shape[1])
+        counts = np.bincount(codes, weights=weight, minlength=logits.shape[1]).astype(np.float64)
         candidates = [
             make(scale=self.scale) for make in _candidates(logits.shape[1], counts[counts > 0])
         ]

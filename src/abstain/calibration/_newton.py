@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg, optimize
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from abstain._validation import FloatArray
 

@@ -190,12 +190,7 @@ class RankingMetric(Metric):
         classes: NDArray[Any] | None = None,
     ) -> float:
         """Compute the metric from true labels; NaN when a class it needs is absent."""
-        matrix = check_proba(proba, n_classes=2)
-        labels = check_labels(
-            y_true, classes=classes, n_classes=2, n_rows=len(matrix), name="y_true"
-        )
-        weight = check_sample_weight(sample_weight, n_rows=len(matrix))
-        return self._value(Atoms.from_labels(labels, matrix[:, 1], sample_weight=weight))
+        return self._value(_labelled_atoms(y_true, proba, sample_weight, classes))
 
     def window_values(
         self, proba: ArrayLike, capacity: float, *, sample_weight: ArrayLike | None = None
@@ -260,6 +255,23 @@ class RankingMetric(Metric):
         starts = np.searchsorted(atoms.p, lower, side="left")
         ends = np.searchsorted(atoms.p, upper, side="right")
         return self._safe_values(atoms, Windows(starts, np.maximum(starts, ends)))
+
+    def observed_window_values(
+        self,
+        y_true: ArrayLike,
+        proba: ArrayLike,
+        capacity: float,
+        *,
+        sample_weight: ArrayLike | None = None,
+        classes: NDArray[Any] | None = None,
+    ) -> FloatArray:
+        """Compute the metric from true labels after each window is withheld.
+
+        The windows are those of ``window_values``; their mean over label vectors drawn from
+        the probabilities is the sampled estimate.
+        """
+        atoms = _labelled_atoms(y_true, proba, sample_weight, classes)
+        return self._safe_values(atoms, atoms.windows(capacity))
 
     def choose(
         self,
@@ -407,6 +419,18 @@ class RankingMetric(Metric):
 
 
 _DEFAULTS: dict[str, Any] = RankingMetric.__init__.__kwdefaults__ or {}
+
+
+def _labelled_atoms(
+    y_true: ArrayLike,
+    proba: ArrayLike,
+    sample_weight: ArrayLike | None,
+    classes: NDArray[Any] | None,
+) -> Atoms:
+    matrix = check_proba(proba, n_classes=2)
+    labels = check_labels(y_true, classes=classes, n_classes=2, n_rows=len(matrix), name="y_true")
+    weight = check_sample_weight(sample_weight, n_rows=len(matrix))
+    return Atoms.from_labels(labels, matrix[:, 1], sample_weight=weight)
 
 
 def _checked_smoothing(smoothing: tuple[int, int] | None) -> tuple[int, int] | None:
