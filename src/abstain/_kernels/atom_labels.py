@@ -34,9 +34,11 @@ def _positives_of_atom(weight: float, p: float, key: np.uint64, atom: int) -> fl
 
 
 @compiled
-def draw_counts(weight: FloatArray, p: FloatArray, key: np.uint64, positive: NDArray[Any]) -> None:
-    """Fill in the positive mass of each atom in one draw; a specialised loop for unit weights."""
-    if (weight == 1.0).all():
+def draw_counts(
+    weight: FloatArray, p: FloatArray, unit: bool, key: np.uint64, positive: NDArray[Any]
+) -> None:
+    """Fill in the positive mass of each atom in one draw; a faster loop if all weights are 1."""
+    if unit:
         for i in range(len(p)):
             positive[i] = 1 if uniform(key, i) < p[i] else 0
         return
@@ -50,7 +52,8 @@ def drawn_positives(
 ) -> FloatArray:
     """Return the positive mass of each atom in some draws, of shape (n_draws, n_atoms)."""
     positive = np.empty((n_draws, len(p)))
+    unit = bool((weight == 1.0).all())
     for draw in numba.prange(n_draws):
         key = draw_key(seed, first + draw)
-        draw_counts(weight, p, key, positive[draw])
+        draw_counts(weight, p, unit, key, positive[draw])
     return positive

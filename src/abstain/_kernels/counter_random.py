@@ -67,13 +67,13 @@ def binomial(count: float, p: float, key: np.uint64) -> float:
 
 
 @compiled
-def _inverted(count: float, p: float, uniform: float) -> float:
-    """Return the binomial count at which the distribution function passes ``uniform``."""
+def _inverted(count: float, p: float, u: float) -> float:
+    """Return the binomial count at which the distribution function passes ``u``."""
     chance = math.exp(count * math.log1p(-p))
     odds = p / (1.0 - p)
     drawn = 0.0
-    while uniform > chance and drawn < count:
-        uniform -= chance
+    while u > chance and drawn < count:
+        u -= chance
         drawn += 1.0
         chance *= odds * (count - drawn + 1.0) / drawn
     return drawn

@@ -4,8 +4,11 @@ The paper's adaptation rests on p(x | y) staying as it was (its Section 2). If n
 source's class-conditional score distributions looks like the target, it has not.
 """
 
+import itertools
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -92,6 +95,7 @@ def check_label_shift(
     sample_weight_source: ArrayLike | None = None,
     sample_weight_target: ArrayLike | None = None,
     level: float = 0.05,
+    classes: Sequence[Any] | None = None,
     warn: bool = True,
 ) -> LabelShiftCheck:
     """Test whether the target's scores are a mixture of the source's class-conditional scores.
@@ -108,6 +112,8 @@ def check_label_shift(
         How much each row counts; a whole number equals repetition.
     level : float
         The rate of false alarms accepted, in [0, 1].
+    classes : sequence, optional
+        The label of each column, for the summary; column numbers when not given.
     warn : bool
         Whether to warn, with the evidence, if no mixture fits.
 
@@ -147,7 +153,9 @@ def check_label_shift(
     weight_target = check_sample_weight(
         sample_weight_target, n_rows=len(target), name="sample_weight_target"
     )
-    cell_source, cell_target, names = _cells(source, target)
+    cell_source, cell_target, names = _cells(
+        source, target, list(range(k) if classes is None else classes)
+    )
     by_class = np.zeros((len(names), k))
     np.add.at(by_class, (cell_source, codes), 1.0 if weight_source is None else weight_source)
     counts = np.bincount(cell_target, weights=weight_target, minlength=len(names))
@@ -171,7 +179,9 @@ def check_label_shift(
     return result
 
 
-def _cells(source: FloatArray, target: FloatArray) -> tuple[IntArray, IntArray, list[str]]:
+def _cells(
+    source: FloatArray, target: FloatArray, classes: list[Any]
+) -> tuple[IntArray, IntArray, list[str]]:
     """Sort rows into cells by predicted class and its probability.
 
     Each predicted class is cut into as many parts as leave enough rows of either set in each.
@@ -193,8 +203,8 @@ def _cells(source: FloatArray, target: FloatArray) -> tuple[IntArray, IntArray, 
             cells[s][here[s]] = len(names) + np.searchsorted(edges, values[s], side="right")
         bounds = [0.0, *edges.tolist(), 1.0]
         names += [
-            f"predicted class {i} with probability {low:.2f} to {high:.2f}"
-            for low, high in zip(bounds[:-1], bounds[1:], strict=True)
+            f"predicted class {classes[i]} with probability {low:.2f} to {high:.2f}"
+            for low, high in itertools.pairwise(bounds)
         ]
     return _joined(cells[0], cells[1], names)
 
@@ -245,9 +255,11 @@ def _likelihood_ratio(
     last = -np.inf
     for _ in range(20_000):
         mixed = shares @ mixture
-        owned = shares * mixture * np.divide(
-            counts, mixed, out=np.zeros_like(counts), where=mixed > 0
-        )[:, None]
+        owned = (
+            shares
+            * mixture
+            * np.divide(counts, mixed, out=np.zeros_like(counts), where=mixed > 0)[:, None]
+        )
         mixture = owned.sum(axis=0) / counts.sum()
         filled = by_class + owned
         shares = filled / filled.sum(axis=0)

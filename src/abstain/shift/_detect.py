@@ -4,7 +4,9 @@ Under label shift the proportions moved if and only if the mean probabilities di
 the classes can be told apart; this is the score test of the likelihood that EM maximises.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +34,8 @@ class ShiftTest:
         The rate of false alarms accepted.
     difference : ndarray of shape (n_classes,)
         Mean probability of each class on the target, less that on the source.
+    classes : sequence
+        The label of each column.
     """
 
     statistic: float
@@ -39,6 +43,7 @@ class ShiftTest:
     p_value: float
     level: float
     difference: FloatArray
+    classes: Sequence[Any]
 
     @property
     def shifted(self) -> bool:
@@ -56,7 +61,7 @@ class ShiftTest:
         column = int(np.argmax(np.abs(self.difference)))
         return (
             f"The class proportions moved: chance alone would separate the mean probabilities "
-            f"this far {chance}. The largest change is that of class {column} (column, from 0), "
+            f"this far {chance}. The largest change is that of class {self.classes[column]}, "
             f"{self.difference[column]:+.3f}."
         )
 
@@ -68,6 +73,7 @@ def detect_shift(
     sample_weight_source: ArrayLike | None = None,
     sample_weight_target: ArrayLike | None = None,
     level: float = 0.05,
+    classes: Sequence[Any] | None = None,
 ) -> ShiftTest:
     """Test whether the class proportions of the target differ from the source's.
 
@@ -81,6 +87,8 @@ def detect_shift(
         How much each row counts; a whole number equals repetition.
     level : float
         The rate of false alarms accepted, in [0, 1].
+    classes : sequence, optional
+        The label of each column, for the summary; column numbers when not given.
 
     Returns
     -------
@@ -110,6 +118,7 @@ def detect_shift(
     """
     source = check_proba(proba_source, name="proba_source")
     target = check_proba(proba_target, name="proba_target", n_classes=source.shape[1])
+    names = list(range(source.shape[1]) if classes is None else classes)
     accepted = check_fraction(level, name="level")
     n, mean_source, spread_source = _mean_and_spread(
         source, sample_weight_source, "sample_weight_source"
@@ -127,10 +136,11 @@ def detect_shift(
     statistic = float(np.sum(along**2 / values[varied]))
     if k == 0:
         same = bool(np.abs(difference).max() < 1e-9)
-        return ShiftTest(0.0, 0, 1.0 if same else 0.0, accepted, difference)
+        return ShiftTest(0.0, 0, 1.0 if same else 0.0, accepted, difference, names)
     rest = max(n + m - 2 - k + 1, 1.0)
     scaled = statistic * rest / (k * max(n + m - 2, 1.0))
-    return ShiftTest(statistic, k, float(stats.f.sf(scaled, k, rest)), accepted, difference)
+    p_value = float(stats.f.sf(scaled, k, rest))
+    return ShiftTest(statistic, k, p_value, accepted, difference, names)
 
 
 def _mean_and_spread(
