@@ -30,6 +30,8 @@ ROOMS = [
     "plots",
     "report",
     "cli",
+    "torch",
+    "keras",
     # Bridges to foreign packages stand below all rooms; nothing imports them at its top.
     "onnx",
 ]
