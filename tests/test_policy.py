@@ -65,7 +65,7 @@ def test_the_file_says_what_the_policy_is(path):
     content = json.loads(path.read_text())
     assert content["format"] == "abstain-policy"
     assert content["schema_version"] == 1
-    assert content["metric"] == {"name": "sensitivity@specificity=0.9"}
+    assert content["metric"]["name"] == "sensitivity@specificity=0.9"
     assert content["withhold"]["kind"] == "interval"
     assert content["estimate"]["after"]["value"] > content["estimate"]["before"]["value"]
 

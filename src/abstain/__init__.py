@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from abstain.classifier import AbstainingClassifier
     from abstain.decisions import Decisions
     from abstain.policy import Policy
+    from abstain.selection import Certificate, Cost
 
 __version__ = "0.1.0"
 
@@ -20,6 +21,8 @@ __all__ = [
     "AbstainError",
     "Abstainer",
     "AbstainingClassifier",
+    "Certificate",
+    "Cost",
     "Decisions",
     "Policy",
     "__version__",
@@ -29,6 +32,8 @@ _HOMES = {
     "AbstainError": "abstain._exceptions",
     "Abstainer": "abstain.abstainer",
     "AbstainingClassifier": "abstain.classifier",
+    "Certificate": "abstain.selection",
+    "Cost": "abstain.selection",
     "Decisions": "abstain.decisions",
     "Policy": "abstain.policy",
 }

@@ -196,13 +196,22 @@ def check_same_length(**arrays: Any) -> int:
     return next(iter(lengths.values()))
 
 
-def check_budget(budget: float, *, name: str = "budget") -> float:
-    """Return the largest fraction of the examples that may be withheld, in [0, 1)."""
+def check_budget(budget: float, *, name: str = "budget") -> float | int:
+    """Return how much may be withheld: a fraction in [0, 1) as a float, a count as an int."""
     value = _number(budget, name)
+    if isinstance(budget, int | np.integer):
+        if budget < 0:
+            raise ValueError(
+                f"`{name}` as a count must not be negative; got {budget!r}. It is how many "
+                f"examples may be withheld."
+            )
+        return int(budget)
     if not 0 <= value < 1:
+        whole = int(value) if np.isfinite(value) else 200
         raise ValueError(
-            f"`{name}` must be a fraction in [0, 1): the share of examples that may be "
-            f"withheld; got {budget!r}. For 15 percent pass 0.15."
+            f"`{name}` must be a fraction in [0, 1), the share of examples that may be "
+            f"withheld, or a count as a whole number; got {budget!r}. For 15 percent pass 0.15, "
+            f"for {whole} examples pass {whole}."
         )
     return value
 

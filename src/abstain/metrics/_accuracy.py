@@ -35,6 +35,7 @@ class Accuracy(BaseConfusionMetric):
     0.75
     """
 
+    value_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     head: ClassVar[str] = "accuracy"
     example: ClassVar[str] = "accuracy"
     summary: ClassVar[str] = "share of examples predicted right"
@@ -110,6 +111,7 @@ class BalancedAccuracy(BaseConfusionMetric):
     0.8333
     """
 
+    value_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     head: ClassVar[str] = "balanced-accuracy"
     example: ClassVar[str] = "balanced-accuracy"
     summary: ClassVar[str] = "mean over classes of the share predicted right, for rare classes"

@@ -4,6 +4,7 @@ The expected value treats each row's probabilities as the distribution of its un
 (the paper's Section 5); the observed value is what everybody else calls the metric.
 """
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
@@ -39,6 +40,8 @@ class Metric(ABC):
     greater_is_better: bool = True
     #: Whether the metric is for two classes only.
     binary_only: ClassVar[bool] = False
+    #: The least and the greatest value there can be; infinite where there is no bound.
+    value_range: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     #: The registered name up to ``=`` or ``:``, and a whole one as an example.
     head: ClassVar[str] = ""
     example: ClassVar[str] = ""

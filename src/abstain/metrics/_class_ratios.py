@@ -28,6 +28,8 @@ class ClassRatio(BaseConfusionMetric):
         How the examples to withhold are chosen.
     """
 
+    value_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
     def __init__(self, *, average: Average = "binary", solver: Solver = "joint") -> None:
         super().__init__(solver=solver)
         if average not in get_args(Average):

@@ -41,6 +41,7 @@ class MatthewsCorrelation(BaseConfusionMetric):
     0.5774
     """
 
+    value_range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     head: ClassVar[str] = "mcc"
     example: ClassVar[str] = "mcc"
     summary: ClassVar[str] = "Matthews correlation of predictions and labels, any class balance"

@@ -48,6 +48,7 @@ class TopKAccuracy(Metric):
     0.85
     """
 
+    value_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     head: ClassVar[str] = "top-k"
     example: ClassVar[str] = "top-k=3"
     summary: ClassVar[str] = "share whose class is among the k most probable, for many classes"

@@ -1,0 +1,256 @@
+"""Windows of every size for a ranking metric: the smallest that reaches a target, the worthiest.
+
+The paper looks at windows of one size, that of its budget (Section 5.1); here the size is what
+is asked for, and a metric need not rise with it.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from abstain._validation import FloatArray, IntArray
+from abstain.metrics._atoms import WEIGHT_TOLERANCE, Atoms, Windows
+from abstain.metrics._base import Choice, Decision
+from abstain.metrics._ranking import RankingMetric
+from abstain.rules import Argmax, DecisionRule, Threshold
+
+__all__ = ["WindowChoice", "most_valuable_window", "smallest_window"]
+
+# Up to this many atoms every window is looked at: at most 8.4 million.
+EXACT_ATOMS = 4096
+# Beyond, windows begin and end at this many boundaries first, evenly spread in weight.
+COARSE_BOUNDARIES = 1024
+# Windows whose values are held at a time.
+_BLOCK = 2**20
+
+Objective = Callable[[FloatArray, Windows], FloatArray]
+
+
+class WindowChoice(NamedTuple):
+    """A window as a choice, the metric once it is withheld, and the share of weight it holds."""
+
+    choice: Choice
+    value: float
+    abstention: float
+
+
+class _Window(NamedTuple):
+    """The atoms ``start .. end - 1``, the metric without them, and their weight."""
+
+    start: int
+    end: int
+    value: float
+    weight: float
+
+
+def smallest_window(
+    metric: RankingMetric,
+    proba: FloatArray,
+    target: float,
+    *,
+    sample_weight: FloatArray | None = None,
+    decision: Decision = "argmax",
+) -> tuple[WindowChoice | None, WindowChoice | None]:
+    """Return the lightest window whose withholding brings the metric to the target.
+
+    Parameters
+    ----------
+    metric : RankingMetric
+        The metric; its value is taken with probabilities for labels.
+    proba : ndarray of shape (n, 2)
+        Calibrated, adapted probabilities.
+    target : float
+        The value to reach.
+    sample_weight : ndarray of shape (n,), optional
+        How much each row counts.
+    decision : {"argmax", "optimal"}
+        How the kept rows are predicted.
+
+    Returns
+    -------
+    found : WindowChoice or None
+        The lightest; of equally light ones the one with the best value. None where no window
+        reaches the target.
+    best : WindowChoice or None
+        When nothing was found, the window with the best value; None where no value is defined.
+
+    Notes
+    -----
+    Exact up to 4096 distinct probabilities. Beyond, windows between 1024 boundaries are searched
+    first, with exact values, and the answer is then shortened on all atoms: the target is truly
+    reached, but a narrow exception to a rising metric may be missed.
+    """
+    atoms = metric._atoms(proba, sample_weight)
+    if len(atoms) <= EXACT_ATOMS:
+        found, best = _lightest(metric, atoms, np.arange(len(atoms) + 1), target)
+    else:
+        found, best = _lightest(metric, atoms, _boundaries(atoms), target)
+        found = found and _shortened(metric, atoms, found, target)
+    return (
+        found and _as_choice(metric, atoms, found, decision),
+        best and _as_choice(metric, atoms, best, decision),
+    )
+
+
+def most_valuable_window(
+    metric: RankingMetric,
+    proba: FloatArray,
+    *,
+    value_of_metric: float,
+    abstention_costs: FloatArray,
+    sample_weight: FloatArray | None = None,
+    decision: Decision = "argmax",
+) -> WindowChoice | None:
+    """Return the window for which the metric's worth less the cost of abstaining is highest.
+
+    Parameters
+    ----------
+    metric : RankingMetric
+        The metric; its value is taken with probabilities for labels.
+    proba : ndarray of shape (n, 2)
+        Calibrated, adapted probabilities.
+    value_of_metric : float
+        What the metric is worth per row, for a value of 1.
+    abstention_costs : ndarray of shape (2,)
+        What withholding one negative and one positive costs.
+    sample_weight : ndarray of shape (n,), optional
+        How much each row counts.
+    decision : {"argmax", "optimal"}
+        How the kept rows are predicted.
+
+    Returns
+    -------
+    WindowChoice or None
+        None where no value is defined.
+
+    Notes
+    -----
+    Exact up to 4096 distinct probabilities; beyond, the best of the windows between 1024
+    boundaries, with both ends then moved to the best atoms around them.
+    """
+    atoms = metric._atoms(proba, sample_weight)
+    spent = abstention_costs[0] * atoms.negative_below + abstention_costs[1] * atoms.positive_below
+    spent /= atoms.weight_below[-1]
+
+    def worth(values: FloatArray, windows: Windows) -> FloatArray:
+        gain: FloatArray = value_of_metric * values - (spent[windows.ends] - spent[windows.starts])
+        return gain
+
+    exact = len(atoms) <= EXACT_ATOMS
+    boundaries = np.arange(len(atoms) + 1) if exact else _boundaries(atoms)
+    best = _most_worth(metric, atoms, _pairs(boundaries, boundaries), worth)
+    if best is not None and not exact:
+        around = [_neighbourhood(boundaries, end) for end in (best.start, best.end)]
+        best = _most_worth(metric, atoms, _pairs(*around), worth)
+    return best and _as_choice(metric, atoms, best, decision)
+
+
+def _as_choice(
+    metric: RankingMetric, atoms: Atoms, window: _Window, decision: Decision
+) -> WindowChoice:
+    rule: DecisionRule = Argmax()
+    if decision == "optimal":
+        threshold = metric._threshold(atoms, window.start, window.end)
+        rule = rule if threshold is None else Threshold(threshold)
+    choice = Choice(atoms.interval(window.start, window.end), rule)
+    return WindowChoice(choice, window.value, window.weight / float(atoms.weight_below[-1]))
+
+
+def _boundaries(atoms: Atoms) -> IntArray:
+    """Return boundaries between atoms that cut the weight evenly, the first and last included."""
+    total = atoms.weight_below
+    marks = np.linspace(0, total[-1], COARSE_BOUNDARIES + 1)
+    inner = np.searchsorted(total, marks)
+    return np.unique(np.concatenate([[0], inner, [len(atoms)]])).astype(np.intp)
+
+
+def _neighbourhood(boundaries: IntArray, place: int) -> IntArray:
+    k = int(np.searchsorted(boundaries, place))
+    low, high = boundaries[max(k - 1, 0)], boundaries[min(k + 1, len(boundaries) - 1)]
+    return np.arange(low, high + 1)
+
+
+def _pairs(starts: IntArray, ends: IntArray) -> Iterator[Windows]:
+    """Give all windows from some starts to some ends, the empty ones once, in blocks."""
+    yield Windows(np.zeros(1, dtype=np.intp), np.zeros(1, dtype=np.intp))
+    rows = max(1, _BLOCK // len(ends))
+    for first in range(0, len(starts), rows):
+        some = starts[first : first + rows]
+        after = np.searchsorted(ends, some, side="right")
+        counts = len(ends) - after
+        index = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts - after, counts)
+        yield Windows(np.repeat(some, counts), ends[index])
+
+
+def _most_worth(
+    metric: RankingMetric, atoms: Atoms, blocks: Iterator[Windows], worth: Objective
+) -> _Window | None:
+    best, highest = None, -np.inf
+    for windows in blocks:
+        if not len(windows.starts):
+            continue
+        values = metric._safe_values(atoms, windows)
+        gain = np.nan_to_num(worth(values, windows), nan=-np.inf)
+        k = int(np.argmax(gain))
+        if gain[k] > highest:
+            best, highest = _window(atoms, windows, k, values), float(gain[k])
+    return best
+
+
+def _lightest(
+    metric: RankingMetric, atoms: Atoms, boundaries: IntArray, target: float
+) -> tuple[_Window | None, _Window | None]:
+    found: _Window | None = None
+    best: _Window | None = None
+    total = atoms.weight_below
+    slack = WEIGHT_TOLERANCE * total[-1]
+    for windows in _pairs(boundaries, boundaries):
+        if found is not None:
+            lighter = total[windows.ends] - total[windows.starts] <= found.weight + slack
+            windows = Windows(windows.starts[lighter], windows.ends[lighter])
+        if not len(windows.starts):
+            continue
+        values = metric._safe_values(atoms, windows)
+        reached = np.flatnonzero(values >= target)
+        if reached.size:
+            weight = (total[windows.ends] - total[windows.starts])[reached]
+            light = reached[weight <= weight.min() + slack]
+            candidate = _window(atoms, windows, int(light[np.argmax(values[light])]), values)
+            if found is None or _better(candidate, found, slack):
+                found = candidate
+        elif found is None and not np.isnan(values).all():
+            candidate = _window(atoms, windows, int(np.nanargmax(values)), values)
+            best = candidate if best is None or candidate.value > best.value else best
+    return found, None if found is not None else best
+
+
+def _better(candidate: _Window, found: _Window, slack: float) -> bool:
+    if candidate.weight < found.weight - slack:
+        return True
+    return candidate.weight <= found.weight + slack and candidate.value > found.value
+
+
+def _window(atoms: Atoms, windows: Windows, k: int, values: FloatArray) -> _Window:
+    start, end = int(windows.starts[k]), int(windows.ends[k])
+    total = atoms.weight_below
+    return _Window(start, end, float(values[k]), float(total[end] - total[start]))
+
+
+def _shortened(metric: RankingMetric, atoms: Atoms, found: _Window, target: float) -> _Window:
+    """Lower the weight of a window as long as some window of that weight reaches the target."""
+    total = atoms.weight_below
+    low, high = max(0.0, found.weight - 2 * total[-1] / COARSE_BOUNDARIES), found.weight
+    # Fractional weights may be as small as they like; a billionth of the total is close enough.
+    step = max(float(atoms.weight.min()), 1e-9 * float(total[-1]))
+    while high - low > 0.5 * step:
+        middle = 0.5 * (low + high)
+        windows = atoms.windows(middle)
+        values = metric._safe_values(atoms, windows)
+        k = int(np.argmax(np.nan_to_num(values, nan=-np.inf)))
+        if values[k] >= target:
+            found = _window(atoms, windows, k, values)
+            high = min(found.weight, middle)
+        else:
+            low = middle
+    return found
