@@ -30,10 +30,10 @@ ROOMS = [
     "plots",
     "report",
     "cli",
-    "torch",
-    "keras",
     # Bridges to foreign packages stand below all rooms; nothing imports them at its top.
+    "keras",
     "onnx",
+    "torch",
 ]
 MODULES = sorted(
     path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem != "__init__"

@@ -6,6 +6,7 @@ here only the dropout layers are told so.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,6 @@ def _always_dropping(call: Any) -> Any:
 
 def _keras() -> Any:
     try:
-        import keras
+        return import_module("keras")
     except ModuleNotFoundError as error:
         raise ImportError("abstain.keras needs Keras 3: pip install keras") from error
-    return keras

@@ -6,20 +6,18 @@ evaluation, and every layer as it was afterwards.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 
 from abstain._validation import FloatArray
 
-if TYPE_CHECKING:
-    from torch import nn
-
 __all__ = ["dropout_only", "sample_predictions"]
 
 
 def sample_predictions(
-    model: "nn.Module",
+    model: Any,
     inputs: Any,
     *,
     n_samples: int = 100,
@@ -75,7 +73,7 @@ def sample_predictions(
 
 
 @contextmanager
-def dropout_only(model: "nn.Module") -> Iterator[None]:
+def dropout_only(model: Any) -> Iterator[None]:
     """Within the block, dropout layers drop and all other layers are in evaluation.
 
     Parameters
@@ -112,12 +110,11 @@ def dropout_only(model: "nn.Module") -> Iterator[None]:
 
 def _torch() -> Any:
     try:
-        import torch
+        return import_module("torch")
     except ModuleNotFoundError as error:
         raise ImportError(
             "abstain.torch needs PyTorch, which comes with an extra: pip install 'abstain[torch]'"
         ) from error
-    return torch
 
 
 @contextmanager
@@ -141,7 +138,7 @@ def _batches(inputs: Any) -> Iterator[Any]:
         yield batch[0] if isinstance(batch, list) else batch
 
 
-def _called(model: "nn.Module", batch: Any) -> FloatArray:
+def _called(model: Any, batch: Any) -> FloatArray:
     output = model(*batch) if isinstance(batch, tuple) else model(batch)
     values: FloatArray = output.detach().cpu().numpy().astype(np.float64)
     return values
