@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 setup: .venv/.setup
 
-demo: .venv/.setup
+demo: .venv/.demo
 	$(BIN)/abstain demo
 
 test: .venv/.test lint
@@ -32,9 +32,14 @@ clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis docs/_build abstain-demo build dist
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/.setup: pyproject.toml
+# The demo needs two extras only, and should not make a newcomer wait for the others.
+.venv/.demo: pyproject.toml
 	@echo "Preparing .venv (the first time only; about a minute)"
 	$(PYTHON) -m venv .venv
+	$(PIP) install --editable ".[cli,plots]"
+	@touch $@
+
+.venv/.setup: .venv/.demo
 	$(PIP) install --editable ".[all]"
 	@touch $@
 

@@ -30,6 +30,8 @@ ROOMS = [
     "plots",
     "report",
     "cli",
+    # Bridges to foreign packages stand below all rooms; nothing imports them at its top.
+    "onnx",
 ]
 MODULES = sorted(
     path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem != "__init__"

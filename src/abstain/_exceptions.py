@@ -8,11 +8,13 @@ Wrong input raises ``ValueError`` or ``TypeError``; an optional package that is 
     ├── PolicyError          a policy file is cut, edited, or of an unknown schema
     └── TargetUnreachable    no abstention reaches the target
 
+    AssumptionWarning        the data contradict what the method rests on; the evidence is given
     RepairWarning            input was repaired (clipped, dropped); the message has the count
 """
 
 __all__ = [
     "AbstainError",
+    "AssumptionWarning",
     "NotIdentifiable",
     "PolicyError",
     "RepairWarning",
@@ -34,6 +36,10 @@ class PolicyError(AbstainError):
 
 class TargetUnreachable(AbstainError):  # noqa: N818 - named for the outcome
     """No abstention, however large, reaches the target."""
+
+
+class AssumptionWarning(UserWarning):
+    """The data contradict an assumption that the results rest on."""
 
 
 class RepairWarning(UserWarning):

@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from abstain._kernels.confusion import linear_gain, top_share
 from abstain._validation import FloatArray, IntArray
 
-__all__ = ["GainThreshold", "Interval", "Region", "TopShare", "score_threshold"]
+__all__ = [
+    "Box",
+    "GainThreshold",
+    "Interval",
+    "ProbabilityBoxes",
+    "Region",
+    "TopShare",
+    "score_threshold",
+]
 
 Mask = NDArray[np.bool_]
 
@@ -144,6 +152,81 @@ class TopShare:
         """Return the region that ``to_dict`` described."""
         threshold = -np.inf if data["threshold"] is None else float(data["threshold"])
         return cls(k=int(data["k"]), threshold=threshold)
+
+
+@dataclass(frozen=True)
+class Box:
+    """Probability vectors with one predicted class and each probability in an interval.
+
+    Parameters
+    ----------
+    column : int
+        The predicted class.
+    lower, upper : tuple of float
+        For each class, ``lower < p <= upper``.
+    """
+
+    column: int
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+
+    @classmethod
+    def whole(cls, column: int, n_classes: int) -> Self:
+        """Return the box of everything predicted as one class."""
+        return cls(column, (-1.0,) * n_classes, (2.0,) * n_classes)
+
+    def halved(self, column: int, cut: float) -> tuple[Self, Self]:
+        """Return the parts where a probability is at most the cut, and above it."""
+        upper, lower = list(self.upper), list(self.lower)
+        upper[column], lower[column] = cut, cut
+        own = type(self)
+        return (
+            own(self.column, self.lower, tuple(upper)),
+            own(self.column, tuple(lower), self.upper),
+        )
+
+    def contains(self, proba: FloatArray, prediction: IntArray) -> Mask:
+        """Tell for each row whether it lies in the box."""
+        inside: Mask = prediction == self.column
+        for i, (lower, upper) in enumerate(zip(self.lower, self.upper, strict=True)):
+            inside &= (proba[:, i] > lower) & (proba[:, i] <= upper)
+        return inside
+
+
+@dataclass(frozen=True)
+class ProbabilityBoxes:
+    """Rows in any of some boxes of probability vectors.
+
+    Parameters
+    ----------
+    boxes : tuple of Box
+    """
+
+    kind: ClassVar[str] = "probability-boxes"
+
+    boxes: tuple[Box, ...]
+
+    def contains(self, proba: FloatArray, prediction: IntArray) -> Mask:
+        """Tell for each row whether it lies in one of the boxes."""
+        mask: Mask = np.zeros(len(proba), dtype=np.bool_)
+        for box in self.boxes:
+            mask |= box.contains(proba, prediction)
+        return mask
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the region as plain data."""
+        boxes = [[box.column, list(box.lower), list(box.upper)] for box in self.boxes]
+        return {"kind": self.kind, "boxes": boxes}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Return the region that ``to_dict`` described."""
+        return cls(
+            tuple(
+                Box(int(column), tuple(map(float, lower)), tuple(map(float, upper)))
+                for column, lower, upper in data["boxes"]
+            )
+        )
 
 
 def score_threshold(

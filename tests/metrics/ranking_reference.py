@@ -5,6 +5,7 @@ a positive of weight w p, once as a negative of weight w (1 - p).
 """
 
 import numpy as np
+from sklearn.metrics import roc_auc_score
 
 
 def doubled(p, weight=None):
@@ -46,15 +47,80 @@ def rates(y, score, weight):
     for threshold in [*np.unique(score), np.inf]:
         above = score >= threshold
         tp, fp = weight[above & (y == 1)].sum(), weight[above & (y == 0)].sum()
-        precision = tp / (tp + fp) if tp + fp > 0 else np.nan
-        yield tp / positive, 1 - fp / negative, precision
+        sensitivity = tp / positive if positive > 0 else np.nan
+        specificity = (negative - fp) / negative if negative > 0 else np.nan
+        yield sensitivity, specificity, tp / (tp + fp) if tp + fp > 0 else np.nan
+
+
+def _needs(positives, negatives):
+    def decorate(value):
+        def checked(y, score, weight):
+            empty = (positives and not weight[y == 1].sum() > 0) or (
+                negatives and not weight[y == 0].sum() > 0
+            )
+            return np.nan if empty else value(y, score, weight)
+
+        return checked
+
+    return decorate
 
 
 def sensitivity_at_specificity(level):
+    @_needs(True, True)
     def value(y, score, weight):
-        if not weight[y == 1].sum() or not weight[y == 0].sum():
+        return max(sens for sens, spec, _ in rates(y, score, weight) if spec >= level - 1e-11)
+
+    return value
+
+
+def specificity_at_sensitivity(level):
+    @_needs(True, True)
+    def value(y, score, weight):
+        return max(spec for sens, spec, _ in rates(y, score, weight) if sens >= level - 1e-11)
+
+    return value
+
+
+def precision_at_recall(level):
+    @_needs(True, False)
+    def value(y, score, weight):
+        reached = [prec for sens, _, prec in rates(y, score, weight) if sens >= level - 1e-11]
+        return reached[-1]
+
+    return value
+
+
+def recall_at_precision(level):
+    @_needs(True, False)
+    def value(y, score, weight):
+        reached = [sens for sens, _, prec in rates(y, score, weight) if prec >= level - 1e-11]
+        return max(reached, default=0.0)
+
+    return value
+
+
+@_needs(True, True)
+def sklearn_partial_auroc(y, score, weight):
+    present = weight > 0
+    return roc_auc_score(y[present], score[present], sample_weight=weight[present], max_fpr=0.3)
+
+
+@_needs(True, False)
+def average_precision(y, score, weight):
+    total, value = weight[y == 1].sum(), 0.0
+    for i in np.flatnonzero((y == 1) & (weight > 0)):
+        above = score >= score[i]
+        value += weight[i] / total * weight[above & (y == 1)].sum() / weight[above].sum()
+    return value
+
+
+def net_benefit(threshold):
+    def value(y, score, weight):
+        if not len(y):
             return np.nan
-        return max(sens for sens, spec, _ in rates(y, score, weight) if spec >= level - 1e-9)
+        tp = weight[(score >= threshold) & (y == 1)].sum()
+        fp = weight[(score >= threshold) & (y == 0)].sum()
+        return (tp - fp * threshold / (1 - threshold)) / weight.sum()
 
     return value
 

@@ -71,16 +71,16 @@ def test_expected_of_certain_probabilities_is_observed():
 
 
 def test_sampled_marginal_values_approach_the_deterministic():
-    proba = proba_of(2, n=2000)
+    proba = proba_of(2, n=1000)
     exact = WeightedKappa().marginal_values(proba)
     errors = []
-    for n_samples in (4, 64, 1024):
+    for n_samples in (4, 32, 256):
         sampled = WeightedKappa(
             solver="marginal", method="sampled", n_samples=n_samples, random_state=1
         )
         errors.append(np.abs(sampled.marginal_values(proba) - exact).mean())
     assert errors[0] > errors[1] > errors[2]
-    assert errors[2] < 2e-3
+    assert errors[2] < 5e-3
 
 
 @settings(max_examples=25, deadline=None)

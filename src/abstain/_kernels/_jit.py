@@ -1,13 +1,18 @@
 """The two decorators all compiled functions use, typed so that mypy sees through them."""
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from functools import wraps
+from types import FunctionType
+from typing import Any, TypeVar, cast
 
 import numba
 
 __all__ = ["compiled", "compiled_parallel"]
 
 F = TypeVar("F", bound=Callable[..., object])
+
+# Waking threads costs more than they save on arrays smaller than this.
+SMALL = 16_384
 
 
 def compiled(function: F) -> F:
@@ -16,5 +21,24 @@ def compiled(function: F) -> F:
 
 
 def compiled_parallel(function: F) -> F:
-    """Compile with ``numba.prange`` loops spread over threads; cached on disk."""
-    return cast(F, numba.njit(cache=True, parallel=True, error_model="numpy")(function))
+    """Compile with ``numba.prange`` loops spread over threads; cached on disk.
+
+    A call whose first argument is small runs on one thread, by the same operations in the same
+    order. Such a function can be called from Python only.
+    """
+    parallel = numba.njit(cache=True, parallel=True, error_model="numpy")(function)
+    serial = compiled(_renamed(cast(FunctionType, function)))
+
+    @wraps(function)
+    def dispatch(first: Any, *rest: Any) -> object:
+        return (serial if first.size < SMALL else parallel)(first, *rest)
+
+    return cast(F, dispatch)
+
+
+def _renamed(function: FunctionType) -> FunctionType:
+    """Return a copy with a name of its own, by which the disk cache tells the two apart."""
+    copy = FunctionType(function.__code__, function.__globals__, function.__name__ + "_serial")
+    copy.__qualname__ = function.__qualname__ + "_serial"
+    copy.__module__ = function.__module__
+    return copy

@@ -6,6 +6,7 @@ t-left and t-right. Counts are whole numbers, compared as such.
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from abstain._kernels._jit import compiled, compiled_parallel
 from abstain._kernels.atom_labels import draw_counts, draw_key
@@ -13,32 +14,40 @@ from abstain._validation import FloatArray, IntArray
 
 __all__ = ["sampled_sensitivities"]
 
+Counts = NDArray[np.int32]
+
 # Samples are added up in this many parts, whatever the number of threads.
 PARTS = 8
 
 
 @compiled
 def _counts_above(
-    weight: FloatArray, p: FloatArray, key: np.uint64, above_pos: IntArray, above_neg: IntArray
+    weight: FloatArray,
+    p: FloatArray,
+    unit: bool,
+    key: np.uint64,
+    above_pos: Counts,
+    above_neg: Counts,
 ) -> None:
     """Sample labels and count them at or above each boundary (steps 1 and 2)."""
     n = len(p)
     above_pos[n] = above_neg[n] = 0
     # Labels first, sums after: loops without an order run on vector registers.
-    draw_counts(weight, p, key, above_pos)
+    draw_counts(weight, p, unit, key, above_pos)
     for i in range(n - 1, -1, -1):
-        above_neg[i] = above_neg[i + 1] + int(weight[i]) - above_pos[i]
+        count = 1 if unit else int(weight[i])
+        above_neg[i] = above_neg[i + 1] + count - above_pos[i]
         above_pos[i] += above_pos[i + 1]
 
 
 @compiled
 def _thresholds(
-    above_neg: IntArray,
+    above_neg: Counts,
     most: int,
     level: float,
-    first: IntArray,
-    t_left: IntArray,
-    t_right: IntArray,
+    first: Counts,
+    t_left: Counts,
+    t_right: Counts,
 ) -> None:
     """Fill the moving-threshold tables for up to ``most`` withheld negatives (steps 3 and 4).
 
@@ -59,12 +68,12 @@ def _thresholds(
 
 @compiled
 def _add_sensitivities(
-    above_pos: IntArray,
-    above_neg: IntArray,
-    tables: tuple[IntArray, IntArray],
-    windows: tuple[IntArray, IntArray],
+    above_pos: Counts,
+    above_neg: Counts,
+    tables: tuple[Counts, Counts],
+    windows: tuple[Counts, Counts],
     sums: FloatArray,
-    undefined: IntArray,
+    undefined: Counts,
 ) -> None:
     """Add the sensitivity after each window under one label vector (steps 5 and 6)."""
     t_left, t_right = tables
@@ -87,21 +96,21 @@ def _add_samples(
     part: int,
     weight: FloatArray,
     p: FloatArray,
-    windows: tuple[IntArray, IntArray],
+    windows: tuple[Counts, Counts],
     heaviest: int,
     level: float,
     n_samples: int,
     seed: int,
     sums: FloatArray,
-    undefined: IntArray,
+    undefined: Counts,
 ) -> None:
     """Add every PARTS-th sample's sensitivities."""
-    n, total = len(p), int(weight.sum())
+    n, total, unit = len(p), int(weight.sum()), bool((weight == 1.0).all())
     above_pos, above_neg = np.empty(n + 1, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
     first = np.empty(total + 1, dtype=np.int32)
     t_left, t_right = np.empty(total + 1, dtype=np.int32), np.empty(total + 1, dtype=np.int32)
     for sample in range(part, n_samples, PARTS):
-        _counts_above(weight, p, draw_key(seed, sample), above_pos, above_neg)
+        _counts_above(weight, p, unit, draw_key(seed, sample), above_pos, above_neg)
         _thresholds(above_neg, min(heaviest, above_neg[0]), level, first, t_left, t_right)
         _add_sensitivities(above_pos, above_neg, (t_left, t_right), windows, sums, undefined)
 
@@ -127,9 +136,11 @@ def sampled_sensitivities(
     heaviest = int((below[ends] - below[starts]).max())
     sums = np.zeros((PARTS, n_windows))
     undefined = np.zeros((PARTS, n_windows), dtype=np.int32)
+    # Half the size, to stay nearer in the cache.
+    narrow = (starts.astype(np.int32), ends.astype(np.int32))
     for part in numba.prange(PARTS):
         _add_samples(
-            part, weight, p, windows, heaviest, level, n_samples, seed, sums[part], undefined[part]
+            part, weight, p, narrow, heaviest, level, n_samples, seed, sums[part], undefined[part]
         )
     result = np.zeros(n_windows)
     for k in range(n_windows):

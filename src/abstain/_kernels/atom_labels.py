@@ -4,9 +4,11 @@ A counter in place of a stream makes every draw the same on any number of thread
 """
 
 import math
+from typing import Any
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from abstain._kernels._jit import compiled, compiled_parallel
 from abstain._validation import FloatArray
@@ -92,9 +94,11 @@ def _inverted(count: float, p: float, uniform: float) -> float:
 
 
 @compiled
-def draw_counts(weight: FloatArray, p: FloatArray, key: np.uint64, positive: FloatArray) -> None:
-    """Fill in the positive mass of each atom in one draw; a specialised loop for unit weights."""
-    if (weight == 1.0).all():
+def draw_counts(
+    weight: FloatArray, p: FloatArray, unit: bool, key: np.uint64, positive: NDArray[Any]
+) -> None:
+    """Fill in the positive mass of each atom in one draw; a faster loop if all weights are 1."""
+    if unit:
         for i in range(len(p)):
             positive[i] = 1 if _uniform(key, i) < p[i] else 0
         return
@@ -108,7 +112,8 @@ def drawn_positives(
 ) -> FloatArray:
     """Return the positive mass of each atom in some draws, of shape (n_draws, n_atoms)."""
     positive = np.empty((n_draws, len(p)))
+    unit = bool((weight == 1.0).all())
     for draw in numba.prange(n_draws):
         key = draw_key(seed, first + draw)
-        draw_counts(weight, p, key, positive[draw])
+        draw_counts(weight, p, unit, key, positive[draw])
     return positive

@@ -12,7 +12,7 @@ import numpy as np
 from abstain._kernels._jit import compiled, compiled_parallel
 from abstain._validation import FloatArray, IntArray
 
-__all__ = ["confusion_draws", "label_draw"]
+__all__ = ["confusion_draws", "label_draw", "mean_drawn_entry"]
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -38,6 +38,12 @@ def _uniform(key: np.uint64, counter: int) -> float:
     """Return the number in [0, 1) that belongs to this key and counter."""
     bits = _mixed(key + np.uint64(counter + 1) * _STEP)
     return float(bits >> np.uint64(11)) * _UNIT
+
+
+@compiled
+def _draw_key(seed: int, draw: int) -> np.uint64:
+    """Return the key of one draw."""
+    return _mixed(_mixed(np.uint64(seed)) + np.uint64(draw) * _STEP)
 
 
 @compiled
@@ -109,9 +115,8 @@ def confusion_draws(
     """
     n, n_classes = proba.shape
     counts = np.zeros((last - first, n_classes, n_classes))
-    start = _mixed(np.uint64(seed))
     for m in numba.prange(last - first):
-        key = _mixed(start + np.uint64(first + m) * _STEP)
+        key = _draw_key(seed, first + m)
         for x in range(n):
             if weight.size == 0:
                 label = _label(proba, x, _uniform(key, x))
@@ -127,7 +132,25 @@ def label_draw(proba: FloatArray, seed: int, draw: int) -> IntArray:
     """Return the labels of one draw, the same that ``confusion_draws`` counts at weight 1."""
     n = len(proba)
     labels = np.empty(n, dtype=np.intp)
-    key = _mixed(_mixed(np.uint64(seed)) + np.uint64(draw) * _STEP)
+    key = _draw_key(seed, draw)
     for x in numba.prange(n):
         labels[x] = _label(proba, x, _uniform(key, x))
     return labels
+
+
+@compiled_parallel
+def mean_drawn_entry(
+    proba: FloatArray, prediction: IntArray, tables: FloatArray, seed: int
+) -> FloatArray:
+    """Return for every row x the mean over draws m of ``tables[m, label of x, prediction[x]]``."""
+    n, n_draws = len(proba), len(tables)
+    keys = np.empty(n_draws, dtype=np.uint64)
+    for m in range(n_draws):
+        keys[m] = _draw_key(seed, m)
+    mean = np.empty(n)
+    for x in numba.prange(n):
+        total = 0.0
+        for m in range(n_draws):
+            total += tables[m, _label(proba, x, _uniform(keys[m], x)), prediction[x]]
+        mean[x] = total / n_draws
+    return mean

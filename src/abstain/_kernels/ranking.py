@@ -28,7 +28,7 @@ __all__ = [
 @compiled
 def _gone(below: FloatArray, start: int, end: int, share: float) -> bool:
     total = below[len(below) - 1]
-    return below[start] + (total - below[end]) <= share * total
+    return bool(below[start] + (total - below[end]) <= share * total)
 
 
 @compiled

@@ -6,6 +6,13 @@ from abstain.calibration._beta import BetaCalibration
 from abstain.calibration._dirichlet import DirichletCalibration
 from abstain.calibration._identity import IdentityCalibration
 from abstain.calibration._isotonic import IsotonicCalibration
+from abstain.calibration._measures import (
+    BrierScore,
+    bootstrap_interval,
+    brier_score,
+    expected_calibration_error,
+    log_loss,
+)
 from abstain.calibration._platt import PlattScaling
 from abstain.calibration._registry import from_dict, get
 from abstain.calibration._temperature import BiasCorrectedTemperatureScaling, TemperatureScaling
@@ -15,6 +22,7 @@ __all__ = [
     "AutoCalibration",
     "BetaCalibration",
     "BiasCorrectedTemperatureScaling",
+    "BrierScore",
     "Calibrator",
     "DirichletCalibration",
     "IdentityCalibration",
@@ -23,6 +31,10 @@ __all__ = [
     "PlattScaling",
     "TemperatureScaling",
     "VectorScaling",
+    "bootstrap_interval",
+    "brier_score",
+    "expected_calibration_error",
     "from_dict",
     "get",
+    "log_loss",
 ]

@@ -33,7 +33,8 @@ _BIAS_CORRECTED = (
 # parameter below which Dirichlet calibration is.
 _ISOTONIC_EXAMPLES = 200
 _DIRICHLET_ROWS = 20
-_DIRICHLET_CLASSES = 20
+# Rows times squared classes above which Dirichlet calibration takes longer than it is worth.
+_DIRICHLET_WORK = 2_000_000
 
 
 class AutoCalibration(Calibrator):
@@ -64,7 +65,8 @@ class AutoCalibration(Calibrator):
     -----
     Two classes: Platt, temperature, beta, and isotonic with 200 examples or more of each class.
     More: temperature, bias-corrected temperature, vector, no-bias vector, isotonic as above,
-    and Dirichlet up to 20 classes with 20 rows for each parameter. Identity is always one.
+    and Dirichlet with 20 rows for each parameter where it does not take long. Identity is
+    always one.
     Folds are stratified and the same for all candidates; rows are dealt to them in a fixed
     pseudo-random order. Weights count in fitting and scoring, but a row of weight 2 is in one
     fold where two rows may be in two.
@@ -99,7 +101,7 @@ class AutoCalibration(Calibrator):
         if not isinstance(self.cv, int | np.integer) or self.cv < 2:
             raise ValueError(f"`cv` must be a whole number of at least 2; got {self.cv!r}.")
         folds = _folds(codes, min(int(self.cv), len(codes)))
-        counts = np.bincount(codes, weights=weight, minlength=logits.shape[1])
+        counts = np.bincount(codes, weights=weight, minlength=logits.shape[1]).astype(np.float64)
         candidates = [
             make(scale=self.scale) for make in _candidates(logits.shape[1], counts[counts > 0])
         ]
@@ -151,8 +153,8 @@ def _candidates(n_classes: int, counts: FloatArray) -> list[type[Calibrator]]:
         kinds += [PlattScaling, BetaCalibration]
     else:
         kinds += [BiasCorrectedTemperatureScaling, NoBiasVectorScaling, VectorScaling]
-        parameters = n_classes * (n_classes + 1)
-        if n_classes <= _DIRICHLET_CLASSES and counts.sum() >= _DIRICHLET_ROWS * parameters:
+        enough = counts.sum() >= _DIRICHLET_ROWS * n_classes * (n_classes + 1)
+        if enough and counts.sum() * n_classes**2 <= _DIRICHLET_WORK:
             kinds.append(DirichletCalibration)
     if counts.min() >= _ISOTONIC_EXAMPLES:
         kinds.append(IsotonicCalibration)

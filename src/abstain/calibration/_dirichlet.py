@@ -9,6 +9,7 @@ from abstain._kernels.linear_softmax import linear_softmax, linear_softmax_loss
 from abstain._kernels.softmax import log_softmax
 from abstain._validation import FloatArray, IntArray, Scale
 from abstain.calibration._base import Calibrator
+from abstain.calibration._newton import one_blas_thread
 
 __all__ = ["DirichletCalibration"]
 
@@ -108,13 +109,14 @@ class DirichletCalibration(Calibrator):
                 whitening.T @ gradient[:, present]
             ).ravel()
 
-        found = optimize.minimize(
-            objective,
-            np.zeros((k + 1) * int(present.sum())),
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": 1000, "ftol": 1e-13, "gtol": 1e-8, "maxcor": 20},
-        )
+        with one_blas_thread():
+            found = optimize.minimize(
+                objective,
+                np.zeros((k + 1) * int(present.sum())),
+                jac=True,
+                method="L-BFGS-B",
+                options={"maxiter": 1000, "ftol": 1e-13, "gtol": 1e-8, "maxcor": 20},
+            )
         matrix = place(found.x)
         self.matrix_, self.bias_ = matrix[:k], matrix[k]
 

@@ -4,15 +4,19 @@ Each step goes to the lowest point of the quadratic model between the bounds, an
 until the objective falls. Calibration and label shift both use it.
 """
 
+import functools
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import linalg, optimize
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from abstain._validation import FloatArray
 
-__all__ = ["Minimum", "minimise"]
+__all__ = ["Minimum", "minimise", "one_blas_thread"]
 
 #: Value, gradient and Hessian at a point.
 Objective = Callable[[FloatArray], tuple[float, FloatArray, FloatArray]]
@@ -59,6 +63,32 @@ def minimise(
     -------
     Minimum
     """
+    with one_blas_thread():
+        return _minimise(objective, start, lower, upper, max_iter)
+
+
+@functools.cache
+def _controller() -> Any:
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Keep linear algebra on one thread.
+
+    The matrices are small, their sums then do not depend on the number of threads, and BLAS
+    threads that wait for work do not hold up those of the compiled loops.
+    """
+    limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    return limit
+
+
+def _minimise(
+    objective: Objective,
+    start: FloatArray,
+    lower: FloatArray | float,
+    upper: FloatArray | float,
+    max_iter: int,
+) -> Minimum:
     low = np.broadcast_to(np.asarray(lower, dtype=np.float64), start.shape)
     high = np.broadcast_to(np.asarray(upper, dtype=np.float64), start.shape)
     x = np.clip(start, low, high)

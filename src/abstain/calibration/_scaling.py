@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from abstain._kernels.softmax import scaled_softmax, scaling_derivatives
 from abstain._validation import FloatArray, IntArray
 from abstain.calibration._base import Calibrator
-from abstain.calibration._newton import Minimum, minimise
+from abstain.calibration._newton import minimise
 
 __all__ = ["ScalingCalibrator", "fit_scaling", "largest_slope"]
 
@@ -61,6 +61,7 @@ def fit_scaling(
     lower: float = 0.0,
     start: tuple[FloatArray, FloatArray] | None = None,
     targets: FloatArray | None = None,
+    max_iter: int = 100,
 ) -> tuple[FloatArray, FloatArray]:
     """Fit slopes and biases by maximum likelihood.
 
@@ -83,6 +84,8 @@ def fit_scaling(
         Slopes and biases to begin with; 1 and 0 when not given.
     targets : ndarray of shape (n_classes, n_classes), optional
         The distribution the rows of each class aim at; their own class when not given.
+    max_iter : int
+        The most steps.
 
     Returns
     -------
@@ -113,7 +116,7 @@ def fit_scaling(
     low[:n_free_slopes] = lower if np.isfinite(lower) else -bound
     high[:n_free_slopes] = bound
     begin = np.concatenate([slope[:1] if shared_slope else slope, bias]) - offset
-    found: Minimum = minimise(objective, basis.T @ begin, lower=low, upper=high)
+    found = minimise(objective, basis.T @ begin, lower=low, upper=high, max_iter=max_iter)
     full = offset + basis @ found.x
     return np.broadcast_to(full[:n_slopes], (n_classes,)).copy(), full[n_slopes:]
 

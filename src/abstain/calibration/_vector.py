@@ -13,6 +13,9 @@ from abstain.calibration._scaling import ScalingCalibrator, fit_scaling
 
 __all__ = ["NoBiasVectorScaling", "VectorScaling"]
 
+# The shared slope is near its best after a few steps, and the slopes of all classes go on.
+_START_STEPS = 3
+
 
 class VectorScaling(ScalingCalibrator):
     """Vector scaling: a slope and a bias for each class.
@@ -32,7 +35,7 @@ class VectorScaling(ScalingCalibrator):
     Notes
     -----
     ``p = softmax(a * z + b)`` with vectors a and b, by maximum likelihood, which is convex; it
-    begins from the bias-corrected temperature fit. A class without examples keeps the slope of
+    begins near the bias-corrected temperature fit. A class without examples keeps the slope of
     that fit and the bias 0.
 
     References
@@ -55,7 +58,9 @@ class VectorScaling(ScalingCalibrator):
     name: ClassVar[str] = "vector"
 
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
-        start = fit_scaling(logits, codes, weight, shared_slope=True, with_bias=True)
+        start = fit_scaling(
+            logits, codes, weight, shared_slope=True, with_bias=True, max_iter=_START_STEPS
+        )
         self.slope_, self.bias_ = fit_scaling(
             logits, codes, weight, shared_slope=False, with_bias=True, lower=-np.inf, start=start
         )
@@ -80,7 +85,7 @@ class NoBiasVectorScaling(ScalingCalibrator):
 
     Notes
     -----
-    ``p = softmax(a * z)`` by maximum likelihood, which is convex; it begins from the
+    ``p = softmax(a * z)`` by maximum likelihood, which is convex; it begins near the
     temperature fit. A class without examples keeps the slope of that fit.
 
     References
@@ -101,7 +106,9 @@ class NoBiasVectorScaling(ScalingCalibrator):
     name: ClassVar[str] = "nbvs"
 
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
-        start = fit_scaling(logits, codes, weight, shared_slope=True, with_bias=False)
+        start = fit_scaling(
+            logits, codes, weight, shared_slope=True, with_bias=False, max_iter=_START_STEPS
+        )
         self.slope_, self.bias_ = fit_scaling(
             logits, codes, weight, shared_slope=False, with_bias=False, lower=-np.inf, start=start
         )

@@ -6,6 +6,7 @@ from abstain.metrics._auroc import AUROC
 from abstain.metrics._average_precision import AveragePrecision
 from abstain.metrics._base import Choice, Decision, Metric
 from abstain.metrics._class_ratios import F1, FBeta, Jaccard, Precision, Recall
+from abstain.metrics._confusion import BaseConfusionMetric
 from abstain.metrics._confusion_metric import ConfusionMetric
 from abstain.metrics._curve import BudgetCurve
 from abstain.metrics._expected_cost import ExpectedCost
@@ -15,6 +16,7 @@ from abstain.metrics._partial_auroc import PartialAUROC
 from abstain.metrics._precision_recall import PrecisionAtRecall, RecallAtPrecision
 from abstain.metrics._ranking import RankingMetric
 from abstain.metrics._registry import from_dict, get, register, registered, summaries
+from abstain.metrics._sampled_metric import SampledMetric
 from abstain.metrics._sensitivity_at_specificity import SensitivityAtSpecificity
 from abstain.metrics._specificity_at_sensitivity import SpecificityAtSensitivity
 from abstain.metrics._top_k import TopKAccuracy
@@ -28,6 +30,7 @@ __all__ = [
     "Atoms",
     "AveragePrecision",
     "BalancedAccuracy",
+    "BaseConfusionMetric",
     "BudgetCurve",
     "Choice",
     "ConfusionMetric",
@@ -45,6 +48,7 @@ __all__ = [
     "RankingMetric",
     "Recall",
     "RecallAtPrecision",
+    "SampledMetric",
     "SensitivityAtSpecificity",
     "SpecificityAtSensitivity",
     "TopKAccuracy",

@@ -32,7 +32,7 @@ class NetBenefit(OperatingPointMetric):
 
     It is linear in the labels, so the deterministic estimate is the expectation itself. People
     far below the threshold and people just below it add the same nothing; of windows that are
-    equally good, one that touches the threshold is withheld.
+    equally good, one that touches the threshold is preferred.
 
     References
     ----------
@@ -69,9 +69,13 @@ class NetBenefit(OperatingPointMetric):
         return (above[0] - odds * above[1]) / (kept[0] + kept[1])
 
     def _candidates(self, atoms: Atoms, capacity: float) -> Windows:
+        """Return the windows that touch the threshold, and the others only for uneven atoms."""
         windows = atoms.windows(capacity)
         t = np.searchsorted(atoms.p, self.threshold)
-        return windows.only(np.flatnonzero((windows.starts <= t) & (windows.ends >= t)))
+        touching = (windows.starts <= t) & (windows.ends >= t)
+        if atoms.equal_weight is not None:
+            return windows.only(np.flatnonzero(touching))
+        return windows.only(np.argsort(~touching, kind="stable"))
 
     def _threshold(self, atoms: Atoms, start: int, end: int) -> float:
         return self.threshold

@@ -27,6 +27,13 @@ __all__ = ["from_dict", "get", "register", "registered", "summaries"]
 
 _classes: tuple[type[Metric], ...] = (
     AUROC,
+    AveragePrecision,
+    NetBenefit,
+    PartialAUROC,
+    PrecisionAtRecall,
+    RecallAtPrecision,
+    SensitivityAtSpecificity,
+    SpecificityAtSensitivity,
     Accuracy,
     BalancedAccuracy,
     ErrorRate,
@@ -37,7 +44,6 @@ _classes: tuple[type[Metric], ...] = (
     MatthewsCorrelation,
     Precision,
     Recall,
-    SensitivityAtSpecificity,
     TopKAccuracy,
     WeightedKappa,
     AveragePrecision,

@@ -15,8 +15,9 @@ from abstain.metrics._atoms import Atoms
 
 __all__ = ["average_over_labels", "smoothed"]
 
-# Label vectors held in memory at a time.
-BLOCK = 8
+# Labels held in memory at a time, and how many atoms make a thread worth its while.
+LABELS_AT_A_TIME = 2**23
+WORTH_A_THREAD = 4096
 
 
 def average_over_labels(
@@ -30,11 +31,13 @@ def average_over_labels(
     p = atoms.positive / atoms.weight
     total: FloatArray | float = 0.0
     defined: FloatArray | float = 0.0
+    block = max(8, LABELS_AT_A_TIME // len(atoms))
     with ThreadPoolExecutor(numba.get_num_threads()) as threads:
-        for first in range(0, n_samples, BLOCK):
-            count = min(BLOCK, n_samples - first)
+        run = threads.map if len(atoms) >= WORTH_A_THREAD else map
+        for first in range(0, n_samples, block):
+            count = min(block, n_samples - first)
             positives = drawn_positives(atoms.weight, p, first, count, seed)
-            for value in threads.map(values, map(atoms.relabelled, positives)):
+            for value in run(values, map(atoms.relabelled, positives)):
                 known = ~np.isnan(value)
                 total = total + np.where(known, value, 0.0)
                 defined = defined + known

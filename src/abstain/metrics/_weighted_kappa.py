@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from abstain._kernels.confusion import expected_confusion, linear_gain
-from abstain._kernels.label_draws import confusion_draws, label_draw
+from abstain._kernels.label_draws import confusion_draws, mean_drawn_entry
 from abstain._validation import FloatArray, IntArray, check_penalties, check_seed
 from abstain.metrics._confusion import ALL_KEPT, BaseConfusionMetric, Solver
 from abstain.metrics._confusion_solver import unit_of
@@ -203,11 +203,9 @@ class WeightedKappa(BaseConfusionMetric):
             confusion = expected_confusion(matrix, columns, weight, ALL_KEPT)
             return linear_gain(matrix, columns, self._after_removal(confusion, unit))
         seed = check_seed(self.random_state)
-        total = np.zeros(len(matrix))
-        for m in range(self.n_samples):
-            confusion = confusion_draws(matrix, columns, weight, seed, m, m + 1)[0]
-            total += self._after_removal(confusion, unit)[label_draw(matrix, seed, m), columns]
-        return total / self.n_samples
+        confusions = confusion_draws(matrix, columns, weight, seed, 0, self.n_samples)
+        tables = np.stack([self._after_removal(confusion, unit) for confusion in confusions])
+        return mean_drawn_entry(matrix, columns, tables, seed)
 
     def removal_gains(
         self, proba: FloatArray, prediction: IntArray, weight: FloatArray

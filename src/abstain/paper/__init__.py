@@ -1,8 +1,17 @@
 """The paper's experiments, reproduced."""
 
+from abstain.paper._agreement import auroc_agreement, sensitivity_agreement
+from abstain.paper._binary import CATDOG, IMDB, LSC, PHSC
 from abstain.paper._experiment import Experiment, Options, Result
+from abstain.paper._kappa_convergence import kappa_convergence
+from abstain.paper._retinopathy import RETINOPATHY
 
 __all__ = ["EXPERIMENTS", "Experiment", "Options", "Result"]
 
 #: The experiments that ``abstain reproduce`` knows, by name.
-EXPERIMENTS: dict[str, Experiment] = {}
+EXPERIMENTS: dict[str, Experiment] = {
+    "auroc-agreement": auroc_agreement,
+    "kappa-convergence": kappa_convergence,
+    "sensitivity-agreement": sensitivity_agreement,
+    **{experiment.name: experiment for experiment in (IMDB, CATDOG, LSC, PHSC, *RETINOPATHY)},
+}

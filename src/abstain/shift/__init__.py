@@ -1,16 +1,27 @@
 """Label shift: how the class proportions have moved, and probabilities adapted to it."""
 
 from abstain.shift._base import ShiftEstimator, adapt_proba, ratio_of_priors
+from abstain.shift._check import LabelShiftCheck, check_label_shift
+from abstain.shift._confusion import BBSEHard, BBSESoft, RLLSHard, RLLSSoft
+from abstain.shift._detect import ShiftTest, detect_shift
 from abstain.shift._fixed import KnownPriors, NoShift
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
 from abstain.shift._registry import get
 
 __all__ = [
+    "BBSEHard",
+    "BBSESoft",
     "KnownPriors",
+    "LabelShiftCheck",
     "MaximumLikelihoodShift",
     "NoShift",
+    "RLLSHard",
+    "RLLSSoft",
     "ShiftEstimator",
+    "ShiftTest",
     "adapt_proba",
+    "check_label_shift",
+    "detect_shift",
     "get",
     "ratio_of_priors",
 ]

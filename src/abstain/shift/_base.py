@@ -4,18 +4,23 @@ Under label shift p(x | y) stays and p(y) moves, so a calibrated probability is 
 ratio of the new proportions to the old, renormalised (Saerens et al., 2002).
 """
 
+import warnings
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from abstain._exceptions import NotIdentifiable
 from abstain._kernels.adapt import adapted
 from abstain._validation import (
     FloatArray,
     IntArray,
+    check_fraction,
     check_labels,
     check_proba,
     check_sample_weight,
@@ -24,6 +29,18 @@ from abstain._validation import (
 __all__ = ["ShiftEstimator", "adapt_proba", "ratio_of_priors"]
 
 SourcePriors = Literal["mean-probability", "label-frequency"]
+DrawMethod = Literal["asymptotic", "bootstrap"]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What an estimator was fitted on: references to the caller's arrays, not copies."""
+
+    source: FloatArray
+    target: FloatArray
+    codes: IntArray | None
+    weight_source: FloatArray | None
+    weight_target: FloatArray | None
 
 
 class ShiftEstimator(BaseEstimator, ABC):
@@ -47,6 +64,8 @@ class ShiftEstimator(BaseEstimator, ABC):
     name: ClassVar[str]
     #: Whether ``fit`` needs the labels of the source.
     needs_labels: ClassVar[bool] = False
+    #: How draws and intervals are made unless asked otherwise.
+    draw_method: ClassVar[DrawMethod] = "bootstrap"
 
     source_priors_: FloatArray
     priors_: FloatArray
@@ -102,12 +121,113 @@ class ShiftEstimator(BaseEstimator, ABC):
         self.source_priors_ = self._source_priors(source, codes, weight_source)
         self._fit(source, target, codes, weight_source, weight_target)
         self.weights_ = ratio_of_priors(self.priors_, self.source_priors_)
+        self._sample = Sample(source, target, codes, weight_source, weight_target)
         return self
 
     def transform(self, proba: ArrayLike) -> FloatArray:
         """Return the probabilities adapted to the target's class proportions."""
         check_is_fitted(self)
         return adapt_proba(proba, self.weights_)
+
+    def prior_draws(
+        self, n_draws: int = 1000, seed: int = 0, *, method: DrawMethod | None = None
+    ) -> FloatArray:
+        """Return class proportions drawn from what the data leave open.
+
+        Parameters
+        ----------
+        n_draws : int
+            How many.
+        seed : int
+            Seed of the draws.
+        method : {"asymptotic", "bootstrap"}, optional
+            From the curvature of the likelihood, or by fitting again on both sets drawn with
+            replacement; the estimator's own choice when not given.
+
+        Returns
+        -------
+        ndarray of shape (n_draws, n_classes)
+            Each row sums to 1.
+        """
+        check_is_fitted(self)
+        if n_draws < 1:
+            raise ValueError(f"`n_draws` must be at least 1; got {n_draws!r}.")
+        chosen = self.draw_method if method is None else method
+        if chosen == "bootstrap":
+            return self._bootstrap_draws(n_draws, np.random.default_rng(seed))
+        if chosen == "asymptotic":
+            return self._asymptotic_draws(n_draws, np.random.default_rng(seed))
+        raise ValueError(f'`method` must be "asymptotic" or "bootstrap"; got {method!r}.')
+
+    def priors_interval(
+        self,
+        confidence: float = 0.9,
+        method: DrawMethod | None = None,
+        *,
+        n_draws: int | None = None,
+        seed: int = 0,
+    ) -> FloatArray:
+        """Return an interval for each class's proportion in the target.
+
+        Parameters
+        ----------
+        confidence : float
+            How often such intervals contain the proportion, in [0, 1].
+        method : {"asymptotic", "bootstrap"}, optional
+            As for ``prior_draws``.
+        n_draws : int, optional
+            How many draws; 10,000 asymptotic ones or 200 of the bootstrap when not given.
+        seed : int
+            Seed of the draws.
+
+        Returns
+        -------
+        ndarray of shape (n_classes, 2)
+            Lower and upper end: quantiles of the draws.
+        """
+        level = check_fraction(confidence, name="confidence")
+        chosen = self.draw_method if method is None else method
+        count = n_draws or (200 if chosen == "bootstrap" else 10_000)
+        draws = self.prior_draws(count, seed, method=method)
+        ends: FloatArray = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0).T
+        return ends
+
+    def _asymptotic_draws(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
+        raise ValueError(
+            f'{type(self).__name__} has no likelihood; pass method="bootstrap", or use shift "em".'
+        )
+
+    def _bootstrap_draws(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
+        draws = np.empty((n_draws, len(self.priors_)))
+        filled = failed = 0
+        while filled < n_draws:
+            try:
+                draws[filled] = self._refitted(_resampled(self._sample, rng))
+                filled += 1
+            except NotIdentifiable:
+                # A class may be missing from a draw of a small source.
+                failed += 1
+                if failed > n_draws:
+                    raise
+        return draws
+
+    def _refitted(self, sample: Sample) -> FloatArray:
+        """Return the proportions estimated on another sample."""
+        again = clone(self)
+        again.source_priors_ = again._source_priors(
+            sample.source, sample.codes, sample.weight_source
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            again._fit(
+                sample.source,
+                sample.target,
+                sample.codes,
+                sample.weight_source,
+                sample.weight_target,
+            )
+        priors: FloatArray = again.priors_
+        return priors
 
     @abstractmethod
     def _fit(
@@ -154,6 +274,25 @@ def adapt_proba(proba: ArrayLike, weights: FloatArray) -> FloatArray:
     """
     matrix = check_proba(proba, n_classes=len(weights))
     return adapted(matrix, np.asarray(weights, dtype=np.float64))
+
+
+def _resampled(sample: Sample, rng: np.random.Generator) -> Sample:
+    """Draw both sets with replacement, as whole-numbered weights of their rows."""
+    return Sample(
+        sample.source,
+        sample.target,
+        sample.codes,
+        _counts(len(sample.source), sample.weight_source, rng),
+        _counts(len(sample.target), sample.weight_target, rng),
+    )
+
+
+def _counts(n: int, weight: FloatArray | None, rng: np.random.Generator) -> FloatArray:
+    if weight is None:
+        return np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
+    # A row of weight 2 is two rows, either of which may be drawn.
+    total = weight.sum()
+    return rng.multinomial(max(round(total), 1), weight / total).astype(np.float64)
 
 
 def ratio_of_priors(target: FloatArray, source: FloatArray) -> FloatArray:

@@ -2,10 +2,12 @@
 
 from typing import ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from abstain._validation import FloatArray, IntArray, check_priors
-from abstain.shift._base import ShiftEstimator, SourcePriors
+from abstain.shift._base import DrawMethod, ShiftEstimator, SourcePriors
 
 __all__ = ["KnownPriors", "NoShift"]
 
@@ -41,6 +43,13 @@ class NoShift(ShiftEstimator):
         weight_target: FloatArray | None,
     ) -> None:
         self.priors_ = self.source_priors_.copy()
+
+    def prior_draws(
+        self, n_draws: int = 1000, seed: int = 0, *, method: DrawMethod | None = None
+    ) -> FloatArray:
+        """Return the proportions themselves, again and again: they are taken as known."""
+        check_is_fitted(self)
+        return np.tile(self.priors_, (n_draws, 1))
 
 
 class KnownPriors(ShiftEstimator):
@@ -91,3 +100,10 @@ class KnownPriors(ShiftEstimator):
                 "for each class."
             )
         self.priors_ = check_priors(self.priors, n_classes=source.shape[1])
+
+    def prior_draws(
+        self, n_draws: int = 1000, seed: int = 0, *, method: DrawMethod | None = None
+    ) -> FloatArray:
+        """Return the proportions themselves, again and again: they are taken as known."""
+        check_is_fitted(self)
+        return np.tile(self.priors_, (n_draws, 1))

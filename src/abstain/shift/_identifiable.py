@@ -8,7 +8,7 @@ import numpy as np
 
 from abstain._exceptions import NotIdentifiable
 from abstain._kernels.mixture import mixture_derivatives
-from abstain._validation import FloatArray
+from abstain._validation import FloatArray, IntArray
 
 __all__ = ["check_identifiable", "require_regular"]
 
@@ -28,8 +28,12 @@ def check_identifiable(proba: FloatArray, weight: FloatArray | None) -> None:
     require_regular(information)
 
 
-def require_regular(matrix: FloatArray) -> None:
-    """Raise ``NotIdentifiable``, naming the classes, if a matrix over classes is singular."""
+def require_regular(matrix: FloatArray, columns: IntArray | None = None) -> None:
+    """Raise ``NotIdentifiable``, naming the classes, if a matrix over classes is singular.
+
+    ``columns`` are the classes its rows are for; all of them when not given.
+    """
+    classes = np.arange(len(matrix)) if columns is None else columns
     size = np.sqrt(np.diag(matrix))
     # A class without any probability is settled elsewhere: its proportion is 0.
     known = np.flatnonzero(size > 0)
@@ -38,7 +42,7 @@ def require_regular(matrix: FloatArray) -> None:
     if len(known) and values[0] >= _SINGULAR:
         return
     part = np.abs(vectors[:, 0])
-    named = known[part >= 0.1 * part.max()]
+    named = classes[known[part >= 0.1 * part.max()]]
     raise NotIdentifiable(
         f"The scores do not tell classes {_listed(named)} (columns, from 0) apart: on the source "
         f"the probabilities of one follow from those of the others, so their proportions in the "
@@ -47,6 +51,6 @@ def require_regular(matrix: FloatArray) -> None:
     )
 
 
-def _listed(columns: FloatArray) -> str:
+def _listed(columns: IntArray) -> str:
     names = [str(int(column)) for column in columns]
     return ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]

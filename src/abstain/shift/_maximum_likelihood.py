@@ -5,17 +5,21 @@ method finds the same maximum in a few passes; EM is kept as the reference and t
 """
 
 import warnings
-from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from abstain._kernels.mixture import expected_classes, mixture_derivatives
-from abstain._validation import FloatArray, IntArray
+from abstain._kernels.softmax import scaled_softmax
+from abstain._validation import FloatArray, IntArray, check_labels, check_proba
 from abstain.calibration._newton import minimise
-from abstain.shift._base import ShiftEstimator, SourcePriors
+from abstain.calibration._scaling import fit_scaling
+from abstain.shift._base import DrawMethod, Sample, ShiftEstimator, SourcePriors
 from abstain.shift._identifiable import check_identifiable
+from abstain.shift._uncertainty import calibrated_here, local_model
 
 __all__ = ["MaximumLikelihoodShift"]
 
@@ -47,6 +51,10 @@ class MaximumLikelihoodShift(ShiftEstimator):
         Begin from the proportions of the last fit, for a stream of target batches.
     max_iter : int
         The most steps; a Newton step and an EM step both count one.
+    calibrated_on_source : bool or "auto"
+        Whether the probabilities come from a calibrator fitted on the source; intervals and
+        draws then carry its noise too. "auto" finds out from the source's labels, if given:
+        the mean probabilities of such a calibrator meet the class frequencies.
 
     Attributes
     ----------
@@ -86,6 +94,7 @@ class MaximumLikelihoodShift(ShiftEstimator):
     """
 
     name: ClassVar[str] = "em"
+    draw_method: ClassVar[DrawMethod] = "asymptotic"
 
     n_iter_: int
     converged_: bool
@@ -97,11 +106,53 @@ class MaximumLikelihoodShift(ShiftEstimator):
         algorithm: Algorithm = "newton",
         warm_start: bool = False,
         max_iter: int = 10_000,
+        calibrated_on_source: bool | Literal["auto"] = "auto",
     ) -> None:
         super().__init__(source_priors=source_priors)
         self.algorithm = algorithm
         self.warm_start = warm_start
         self.max_iter = max_iter
+        self.calibrated_on_source = calibrated_on_source
+
+    def fit(
+        self,
+        proba_source: ArrayLike,
+        proba_target: ArrayLike,
+        y_source: ArrayLike | None = None,
+        *,
+        y_target: ArrayLike | None = None,
+        sample_weight_source: ArrayLike | None = None,
+        sample_weight_target: ArrayLike | None = None,
+    ) -> Self:
+        """Estimate the class proportions of the target.
+
+        Parameters
+        ----------
+        proba_source : array-like of shape (n_source, n_classes)
+            Calibrated probabilities on the labelled source.
+        proba_target : array-like of shape (n_target, n_classes)
+            Calibrated probabilities on the target.
+        y_source : array-like of shape (n_source,), optional
+            True labels of the source, as column numbers.
+        y_target : array-like of shape (n_target,), optional
+            Labels of a few target rows chosen at random, as column numbers; -1 for a row whose
+            label is not known.
+        sample_weight_source, sample_weight_target : array-like, optional
+            How much each row counts; a whole number equals repetition.
+
+        Returns
+        -------
+        self
+        """
+        if y_target is not None:
+            proba_target = _with_labels(proba_target, y_target)
+        return super().fit(
+            proba_source,
+            proba_target,
+            y_source,
+            sample_weight_source=sample_weight_source,
+            sample_weight_target=sample_weight_target,
+        )
 
     def _fit(
         self,
@@ -133,6 +184,55 @@ class MaximumLikelihoodShift(ShiftEstimator):
         self.n_iter_, self.converged_ = found.n_iter, found.converged
         estimate = np.where(priors > 0, found.ratios * priors, 0.0)
         self.priors_ = estimate / estimate.sum()
+
+    def _asymptotic_draws(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
+        model = local_model(
+            self._sample,
+            self.weights_,
+            self.source_priors_,
+            priors_from=self.source_priors,
+            calibrated=self._calibrated(),
+        )
+        return model.draws(n_draws, rng)
+
+    def _refitted(self, sample: Sample) -> FloatArray:
+        if not self._calibrated() or sample.codes is None:
+            return super()._refitted(sample)
+        weight = (
+            np.ones(len(sample.source)) if sample.weight_source is None else sample.weight_source
+        )
+        logs = np.log(np.maximum(sample.source, np.finfo(np.float64).eps))
+        slope, bias = fit_scaling(logs, sample.codes, weight, shared_slope=True, with_bias=True)
+        target = np.log(np.maximum(sample.target, np.finfo(np.float64).eps))
+        return super()._refitted(
+            replace(
+                sample,
+                source=scaled_softmax(logs, slope, bias),
+                target=scaled_softmax(target, slope, bias),
+            )
+        )
+
+    def _calibrated(self) -> bool:
+        if self.calibrated_on_source == "auto":
+            return calibrated_here(self._sample)
+        return bool(self.calibrated_on_source)
+
+
+def _with_labels(proba: ArrayLike, labels: ArrayLike) -> FloatArray:
+    """Make rows with a label certain: their likelihood is the proportion of that class."""
+    matrix = check_proba(proba, name="proba_target").copy()
+    given = np.asarray(labels)
+    if given.shape != (len(matrix),):
+        raise ValueError(
+            f"`y_target` must have one entry per row of `proba_target`, -1 where the label is "
+            f"not known; {len(matrix)} rows, shape {given.shape}."
+        )
+    rows = np.flatnonzero(given != -1)
+    if len(rows):
+        codes = check_labels(given[rows], n_classes=matrix.shape[1], name="y_target")
+        matrix[rows] = 0.0
+        matrix[rows, codes] = 1.0
+    return matrix
 
 
 def _possible(

@@ -3,13 +3,23 @@
 import difflib
 
 from abstain.shift._base import ShiftEstimator
+from abstain.shift._confusion import BBSEHard, BBSESoft, RLLSHard, RLLSSoft
 from abstain.shift._fixed import KnownPriors, NoShift
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
 
 __all__ = ["get"]
 
 _ESTIMATORS: dict[str, type[ShiftEstimator]] = {
-    estimator.name: estimator for estimator in (KnownPriors, MaximumLikelihoodShift, NoShift)
+    estimator.name: estimator
+    for estimator in (
+        BBSEHard,
+        BBSESoft,
+        KnownPriors,
+        MaximumLikelihoodShift,
+        NoShift,
+        RLLSHard,
+        RLLSSoft,
+    )
 }
 
 

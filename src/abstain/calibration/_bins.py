@@ -1,0 +1,37 @@
+"""Bins of a probability: of equal width, or of equal mass."""
+
+from typing import Literal, get_args
+
+import numpy as np
+
+from abstain._validation import FloatArray, IntArray
+
+__all__ = ["Strategy", "bin_numbers"]
+
+Strategy = Literal["width", "mass"]
+
+
+def bin_numbers(
+    proba: FloatArray, weight: FloatArray, *, n_bins: int, strategy: Strategy
+) -> IntArray:
+    """Return the bin of each row.
+
+    Rows with the same probability are in the same bin. A row is put where the middle of its
+    mass lies, so weight 2 equals two rows.
+    """
+    if not isinstance(n_bins, int | np.integer) or n_bins < 1:
+        raise ValueError(f"`n_bins` must be a whole number of at least 1; got {n_bins!r}.")
+    if strategy not in get_args(Strategy):
+        raise ValueError(f'`strategy` must be "width" or "mass"; got {strategy!r}.')
+    if strategy == "width":
+        return _numbered(proba, n_bins)
+    distinct, inverse = np.unique(proba, return_inverse=True)
+    mass = np.bincount(inverse, weights=weight, minlength=len(distinct))
+    middle = (np.cumsum(mass) - mass / 2) / mass.sum()
+    return _numbered(middle[inverse], n_bins)
+
+
+def _numbered(place: FloatArray, n_bins: int) -> IntArray:
+    """Return which of equally wide bins of [0, 1] a place is in; 1 is in the last."""
+    numbers: IntArray = np.minimum((place * n_bins).astype(np.intp), n_bins - 1)
+    return numbers

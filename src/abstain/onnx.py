@@ -1,0 +1,378 @@
+"""The frozen rule as an ONNX graph, to run beside the model without Python.
+
+The graph computes in double precision whatever it is given, so that it decides as
+``Policy.apply`` does on the same float32 scores.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from abstain.baselines import ScoreThreshold
+from abstain.calibration import (
+    BetaCalibration,
+    Calibrator,
+    DirichletCalibration,
+    IdentityCalibration,
+    IsotonicCalibration,
+)
+from abstain.calibration._scaling import ScalingCalibrator
+from abstain.policy import Policy
+from abstain.regions import GainThreshold, Interval, Region, TopShare
+from abstain.rules import Argmax, BestGain, DecisionRule, Threshold
+from abstain.shift import ratio_of_priors
+
+__all__ = ["merge_with_model", "to_onnx"]
+
+OPSET = 18
+# Rows this close to an edge, relative to it, are on it: the last digit of a logarithm or an
+# exponential differs between libraries.
+SLACK = 1e-12
+OUTPUTS = ("probabilities", "prediction", "abstain")
+
+
+class _Graph:
+    """Nodes and constants of a graph in the making; every method returns a value's name."""
+
+    def __init__(self, onnx: Any) -> None:
+        self.onnx = onnx
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def node(self, operation: str, *inputs: str, output: str | None = None, **options: Any) -> str:
+        name = output or f"value_{len(self.nodes)}"
+        self.nodes.append(self.onnx.helper.make_node(operation, list(inputs), [name], **options))
+        return name
+
+    def constant(self, values: Any, dtype: Any = np.float64) -> str:
+        name = f"constant_{len(self.constants)}"
+        array = np.asarray(values, dtype=dtype)
+        self.constants.append(self.onnx.numpy_helper.from_array(array, name))
+        return name
+
+    def sum_of_columns(self, value: str) -> str:
+        return self.node("ReduceSum", value, self.constant([1], np.int64), keepdims=1)
+
+    def column(self, value: str, index: int) -> str:
+        return self.node("Gather", value, self.constant(index, np.int64), axis=1)
+
+
+def to_onnx(policy: Policy, *, columns: int | None = None, opset: int = OPSET) -> Any:
+    """Return a policy as an ONNX model from scores to decisions.
+
+    Parameters
+    ----------
+    policy : Policy
+        The rule.
+    columns : int, optional
+        How many score columns come in: one per class, or 1 for the score of the positive class
+        of two. One per class when not given.
+    opset : int
+        The version of the ONNX operators to use, 13 or later.
+
+    Returns
+    -------
+    onnx.ModelProto
+        Input ``scores`` (float32, n x columns); outputs ``probabilities`` (float32, calibrated
+        and adapted), ``prediction`` (class labels) and ``abstain`` (bool).
+    """
+    onnx = _package()
+    n_classes = len(policy.classes)
+    columns = n_classes if columns is None else columns
+    if columns != n_classes and not (columns == 1 and n_classes == 2):
+        raise ValueError(
+            f"`columns` must be {n_classes}, one per class{', or 1' if n_classes == 2 else ''}; "
+            f"got {columns}."
+        )
+    graph = _Graph(onnx)
+    proba = _adapted(graph, policy, _calibrated(graph, policy.calibrator, columns))
+    prediction = _predicted(graph, policy.rule, proba)
+    abstain = _withheld(graph, policy.region, proba, prediction)
+    types = onnx.TensorProto
+    graph.node("Cast", proba, to=types.FLOAT, output="probabilities")
+    labels, label_type = _labels(graph, policy)
+    graph.node("Gather", labels, prediction, output="prediction")
+    graph.node("Identity", abstain, output="abstain")
+    tensor = onnx.helper.make_tensor_value_info
+    made = onnx.helper.make_graph(
+        graph.nodes,
+        "abstain",
+        [tensor("scores", types.FLOAT, ["n", columns])],
+        [
+            tensor("probabilities", types.FLOAT, ["n", n_classes]),
+            tensor("prediction", label_type, ["n"]),
+            tensor("abstain", types.BOOL, ["n"]),
+        ],
+        graph.constants,
+    )
+    model = onnx.helper.make_model(
+        made, producer_name="abstain", opset_imports=[onnx.helper.make_opsetid("", opset)]
+    )
+    model.ir_version = min(model.ir_version, 10)  # what runtimes of the last years read
+    onnx.checker.check_model(model)
+    return model
+
+
+def merge_with_model(model: Any, policy: Policy, *, output: str | None = None) -> Any:
+    """Append a policy to a classifier's ONNX model.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto
+        The classifier.
+    policy : Policy
+        The rule, made from the scores that the classifier puts out.
+    output : str, optional
+        The classifier's output with the scores; needed when it has several of their shape.
+
+    Returns
+    -------
+    onnx.ModelProto
+        The classifier's inputs; its outputs other than the scores, then those of
+        :func:`to_onnx`.
+    """
+    onnx = _package()
+    chosen = _score_output(model, policy, output)
+    shape = chosen.type.tensor_type.shape.dim
+    columns = shape[1].dim_value if len(shape) == 2 else 0
+    opset = next(entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx"))
+    rule = to_onnx(policy, columns=columns or None, opset=max(opset, 13))
+    if opset < 13:
+        model = onnx.version_converter.convert_version(model, 13)
+    if chosen.type.tensor_type.elem_type != onnx.TensorProto.FLOAT:
+        raise ValueError(f"The output {chosen.name!r} of the model must be float32.")
+    rule.ir_version = model.ir_version
+    prefix = "abstain_"
+    renamed = onnx.compose.add_prefix(rule, prefix)
+    merged = onnx.compose.merge_models(model, renamed, io_map=[(chosen.name, f"{prefix}scores")])
+    onnx.checker.check_model(merged)
+    return merged
+
+
+def _score_output(model: Any, policy: Policy, output: str | None) -> Any:
+    outputs = {value.name: value for value in model.graph.output}
+    if output is not None:
+        if output not in outputs:
+            raise ValueError(f"The model has no output {output!r}; it has {', '.join(outputs)}.")
+        return outputs[output]
+    fitting = [
+        value
+        for value in outputs.values()
+        if len(value.type.tensor_type.shape.dim) == 2
+        and value.type.tensor_type.shape.dim[1].dim_value in (0, 1, len(policy.classes))
+    ]
+    if len(fitting) != 1:
+        raise ValueError(
+            f"Name the model's output with the scores, output=...; it has {', '.join(outputs)}."
+        )
+    return fitting[0]
+
+
+def _calibrated(graph: _Graph, calibrator: Calibrator, columns: int) -> str:
+    """Return the calibrated probabilities; mirrors ``to_logits`` and each calibrator."""
+    scores = graph.node("Cast", "scores", to=graph.onnx.TensorProto.DOUBLE)
+    given = calibrator.scale == "probabilities"
+    if columns == 1:
+        # The negative class has the rest of the probability, or a logit of zero.
+        negative = graph.node("Sub", graph.constant(1.0) if given else scores, scores)
+        scores = graph.node("Concat", negative, scores, axis=1)
+    if given:
+        scores = graph.node("Div", scores, graph.sum_of_columns(scores))
+        if isinstance(calibrator, IdentityCalibration):
+            return scores
+        smallest = graph.constant(np.finfo(np.float32).eps)
+        scores = graph.node("Log", graph.node("Max", scores, smallest))
+    for kind, build in _CALIBRATORS:
+        if isinstance(calibrator, kind):
+            return build(graph, calibrator, scores)
+    raise TypeError(f"No ONNX graph is known for {type(calibrator).__name__}.")
+
+
+def _scaling(graph: _Graph, calibrator: Any, logits: str) -> str:
+    slope, bias = graph.constant(calibrator.slope_), graph.constant(calibrator.bias_)
+    scaled = graph.node("Add", graph.node("Mul", logits, slope), bias)
+    return graph.node("Softmax", scaled, axis=1)
+
+
+def _beta(graph: _Graph, calibrator: Any, logits: str) -> str:
+    return _scaling(graph, calibrator, graph.node("LogSoftmax", logits, axis=1))
+
+
+def _dirichlet(graph: _Graph, calibrator: Any, logits: str) -> str:
+    logs = graph.node("LogSoftmax", logits, axis=1)
+    mixed = graph.node("MatMul", logs, graph.constant(calibrator.matrix_))
+    return graph.node(
+        "Softmax", graph.node("Add", mixed, graph.constant(calibrator.bias_)), axis=1
+    )
+
+
+def _isotonic(graph: _Graph, calibrator: Any, logits: str) -> str:
+    n_classes = len(calibrator.classes_)
+    logs = graph.node("LogSoftmax", logits, axis=1)
+    # The rest of a class is summed over the others, so that no digits cancel.
+    others = graph.constant(1.0 - np.eye(n_classes))
+    rest = graph.node("Log", graph.node("MatMul", graph.node("Exp", logs), others))
+    odds = graph.node("Sub", logs, rest)
+    if n_classes == 2:
+        positive = _curve(graph, calibrator, 0, graph.column(odds, 1))
+        pair = [graph.node("Sub", graph.constant(1.0), positive), positive]
+        return graph.node("Concat", *(_as_column(graph, p) for p in pair), axis=1)
+    values = graph.node(
+        "Concat",
+        *(
+            _as_column(graph, _curve(graph, calibrator, i, graph.column(odds, i)))
+            for i in range(n_classes)
+        ),
+        axis=1,
+    )
+    total = graph.sum_of_columns(values)
+    empty = graph.node("Equal", total, graph.constant(0.0))
+    divisor = graph.node("Where", empty, graph.constant(1.0), total)
+    return graph.node(
+        "Where", empty, graph.constant(1.0 / n_classes), graph.node("Div", values, divisor)
+    )
+
+
+def _curve(graph: _Graph, calibrator: Any, curve: int, odds: str) -> str:
+    """Interpolate between the knots of one isotonic curve, flat beyond its ends."""
+    begin, end = calibrator.offsets_[curve : curve + 2].astype(int)
+    x, y = calibrator.thresholds_[begin:end], calibrator.values_[begin:end]
+    if len(x) == 0:
+        return graph.node("Sigmoid", odds)
+    if len(x) == 1:
+        x, y = np.append(x, x[0] + 1), np.append(y, y[0])
+    inside = graph.node("Max", odds, graph.constant(x[0]))
+    inside = graph.node("Min", inside, graph.constant(x[-1]))
+    passed = graph.node("GreaterOrEqual", _as_column(graph, inside), graph.constant(x[1:-1]))
+    counted = graph.node("Cast", passed, to=graph.onnx.TensorProto.INT64)
+    index = graph.node("ReduceSum", counted, graph.constant([1], np.int64), keepdims=0)
+    slope = np.diff(y) / np.diff(x)
+    start, height, rise = (
+        graph.node("Gather", graph.constant(values), index) for values in (x[:-1], y[:-1], slope)
+    )
+    return graph.node("Add", graph.node("Mul", graph.node("Sub", inside, start), rise), height)
+
+
+def _as_column(graph: _Graph, value: str) -> str:
+    return graph.node("Unsqueeze", value, graph.constant([1], np.int64))
+
+
+# The first kind that fits counts: beta scaling is a scaling of log-probabilities.
+_CALIBRATORS: tuple[tuple[type[Calibrator], Callable[[_Graph, Any, str], str]], ...] = (
+    (BetaCalibration, _beta),
+    (DirichletCalibration, _dirichlet),
+    (IsotonicCalibration, _isotonic),
+    (ScalingCalibrator, _scaling),
+)
+
+
+def _adapted(graph: _Graph, policy: Policy, proba: str) -> str:
+    weights = ratio_of_priors(policy.priors, policy.source_priors)
+    weighted = graph.node("Mul", proba, graph.constant(weights))
+    total = graph.sum_of_columns(weighted)
+    gone = graph.node("Equal", total, graph.constant(0.0))
+    divisor = graph.node("Where", gone, graph.constant(1.0), total)
+    return graph.node("Where", gone, proba, graph.node("Div", weighted, divisor))
+
+
+def _predicted(graph: _Graph, rule: DecisionRule, proba: str) -> str:
+    """Return the column that each row predicts."""
+    if isinstance(rule, Argmax):
+        return graph.node("ArgMax", proba, axis=1, keepdims=0)
+    if isinstance(rule, BestGain):
+        gains = graph.node("MatMul", proba, graph.constant(rule.gains))
+        return graph.node("ArgMax", gains, axis=1, keepdims=0)
+    if isinstance(rule, Threshold):
+        reached = _at_least(graph, graph.column(proba, 1), rule.threshold)
+        return graph.node("Cast", reached, to=graph.onnx.TensorProto.INT64)
+    raise TypeError(f"No ONNX graph is known for {type(rule).__name__}.")
+
+
+def _withheld(graph: _Graph, region: Region, proba: str, prediction: str) -> str:
+    """Return whether each row is withheld."""
+    if isinstance(region, Interval):
+        p = graph.column(proba, 1)
+        return graph.node(
+            "And", _at_least(graph, p, region.lower), _at_most(graph, p, region.upper)
+        )
+    if isinstance(region, GainThreshold):
+        gains = graph.node("MatMul", proba, graph.constant(region.gains))
+        chosen = graph.node("GatherElements", gains, _as_column(graph, prediction), axis=1)
+        score = graph.node("Squeeze", chosen, graph.constant([1], np.int64))
+        return _at_least(graph, score, region.threshold)
+    if isinstance(region, TopShare):
+        return _at_most(graph, _top_sum(graph, proba, region.k), region.threshold)
+    if isinstance(region, ScoreThreshold):
+        return _at_least(graph, _score(graph, region, proba), region.threshold)
+    raise TypeError(f"No ONNX graph is known for {type(region).__name__}.")
+
+
+def _score(graph: _Graph, region: ScoreThreshold, proba: str) -> str:
+    one = graph.constant(1.0)
+    if region.score == "max-probability":
+        return graph.node("Sub", one, _top_sum(graph, proba, 1))
+    if region.score == "margin":
+        largest, two = _top_sum(graph, proba, 1), _top_sum(graph, proba, 2)
+        gap = graph.node("Sub", graph.node("Add", largest, largest), two)
+        return graph.node("Sub", one, gap)
+    if region.score == "entropy":
+        safe = graph.node("Max", proba, graph.constant(np.finfo(np.float64).tiny))
+        terms = graph.node("Mul", proba, graph.node("Log", safe))
+        total = graph.node("ReduceSum", terms, graph.constant([1], np.int64), keepdims=0)
+        return graph.node("Neg", total)
+    raise TypeError(
+        f"No ONNX graph is known for the score {region.score!r}; there is one for "
+        f"'entropy', 'margin' and 'max-probability'."
+    )
+
+
+def _top_sum(graph: _Graph, proba: str, k: int) -> str:
+    name = f"top_{len(graph.nodes)}"
+    graph.nodes.append(
+        graph.onnx.helper.make_node(
+            "TopK",
+            [proba, graph.constant([k], np.int64)],
+            [name, f"{name}_columns"],
+            axis=1,
+        )
+    )
+    return graph.node("ReduceSum", name, graph.constant([1], np.int64), keepdims=0)
+
+
+def _at_least(graph: _Graph, value: str, edge: float) -> str:
+    return graph.node("GreaterOrEqual", value, graph.constant(edge - _slack(edge)))
+
+
+def _at_most(graph: _Graph, value: str, edge: float) -> str:
+    return graph.node("LessOrEqual", value, graph.constant(edge + _slack(edge)))
+
+
+def _slack(edge: float) -> float:
+    return SLACK * abs(edge) if np.isfinite(edge) else 0.0
+
+
+def _labels(graph: _Graph, policy: Policy) -> tuple[str, int]:
+    """Return the class labels as a constant, and their ONNX type."""
+    types = graph.onnx.TensorProto
+    labels = policy.classes
+    if labels.dtype.kind in "iub":
+        return graph.constant(labels, np.int64), types.INT64
+    if labels.dtype.kind == "f":
+        return graph.constant(labels), types.DOUBLE
+    name = "labels"
+    text = [str(label).encode() for label in labels.tolist()]
+    graph.constants.append(graph.onnx.helper.make_tensor(name, types.STRING, [len(text)], text))
+    return name, types.STRING
+
+
+def _package() -> Any:
+    try:
+        import onnx
+        import onnx.compose
+        import onnx.version_converter
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            "ONNX export needs onnx, which comes with an extra: pip install 'abstain[onnx]'"
+        ) from error
+    return onnx

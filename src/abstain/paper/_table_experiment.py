@@ -1,0 +1,180 @@
+"""An experiment that ends in a table of the paper: run the repeats, mark the best, print.
+
+Every repeat is prepared two ways (calibrated or not, adapted or not); every method is run on
+both, at each fraction withheld.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from abstain.evaluation import Cell, ResultTable, best_methods, progress
+from abstain.metrics import Metric
+from abstain.paper._data import data_folder, files_are_there
+from abstain.paper._experiment import Options
+from abstain.paper._methods import METHODS, Method, own_method
+from abstain.paper._published import Published, read_published
+from abstain.paper._table_result import TableResult
+from abstain.paper._trial import Trial
+
+__all__ = ["Source", "TableExperiment"]
+
+OPTIMAL = "delta-metric-optimal"
+
+Row = tuple[str, str]
+Column = tuple[str, float]
+
+
+class Source(Protocol):
+    """The data of an experiment, opened."""
+
+    def trials(self, repeat: int) -> Iterator[tuple[str, Trial]]:
+        """Return the trial of each preparation, by its name."""
+        ...
+
+
+class Opener(Protocol):
+    """Opens the data of an experiment."""
+
+    def __call__(self, folder: Path) -> Source:
+        """Read the files in the folder."""
+        ...
+
+
+@dataclass(frozen=True)
+class TableExperiment:
+    """One table of the paper.
+
+    Parameters
+    ----------
+    name : str
+        The name that ``abstain reproduce`` knows.
+    title : str
+        What the table is about.
+    files : tuple of str
+        The data files it needs.
+    source : callable
+        Opens them.
+    metrics : tuple of Metric
+        What is measured.
+    fractions : tuple of float
+        The fractions withheld, as the paper's columns are ordered.
+    paper_rows : tuple of (str, str)
+        Method and preparation of the rows that the paper prints, among which it marks the best.
+    methods : tuple of str
+        All methods that are run.
+    published : Published
+        Where its numbers are in the paper's tables.
+    repeats : int
+        How many repeats the paper has.
+    """
+
+    name: str
+    title: str
+    files: tuple[str, ...]
+    source: Opener
+    metrics: tuple[Metric, ...]
+    fractions: tuple[float, ...]
+    paper_rows: Mapping[str, frozenset[Row]]
+    methods: tuple[str, ...]
+    published: Published
+    repeats: int = 30
+
+    def available(self, folder: Path) -> bool:
+        """Tell whether the data files are in the folder."""
+        return files_are_there(folder, self.files)
+
+    def __call__(self, options: Options) -> TableResult:
+        """Run the experiment."""
+        methods = self._methods(options)
+        folder = data_folder(options, self.name)
+        source = self.source(folder)
+        repeats = options.repeats or self.repeats
+        if repeats > self.repeats:
+            raise ValueError(
+                f"`--repeats` of {self.name} is at most {self.repeats}, as in the paper; "
+                f"got {repeats}."
+            )
+        values: dict[tuple[Row, Column], list[float]] = {}
+        for repeat in progress(range(repeats), self.name):
+            for place, value in self._repeat(source, repeat, methods):
+                values.setdefault(place, []).append(value)
+        return self._result(values, repeats, read_published(folder, self.published))
+
+    def _repeat(
+        self, source: Source, repeat: int, methods: Mapping[str, Method]
+    ) -> Iterator[tuple[tuple[Row, Column], float]]:
+        """Yield the realised metric of every row and column in one repeat."""
+        for prepared, trial in source.trials(repeat):
+            for metric in self.metrics:
+                for name, method in methods.items():
+                    for fraction, value in self._column(trial, metric, name, method):
+                        yield ((name, prepared), (metric.name, fraction)), value
+
+    def _methods(self, options: Options) -> dict[str, Method]:
+        unknown = [name for name in options.methods if name not in self.methods]
+        if unknown:
+            raise ValueError(
+                f"`--methods`: {', '.join(unknown)} is no method of {self.name}; there are "
+                f"{', '.join(self.methods)}."
+            )
+        chosen = [name for name in self.methods if not options.methods or name in options.methods]
+        own = {name: own_method(name) for name in options.extra_methods}
+        return {name: METHODS[name] for name in chosen} | own
+
+    def _column(
+        self, trial: Trial, metric: Metric, name: str, method: Method
+    ) -> Iterator[tuple[float, float]]:
+        """Yield each fraction withheld and the realised metric, first without abstaining."""
+        n = len(trial.y)
+        base = method(trial, metric, 0) if name == OPTIMAL else trial.by_score(np.zeros(n))
+        yield 0.0, trial.realised(metric, base, 0.0)
+        for fraction in self.fractions:
+            # As many as are withheld: all but int(n (1 - fraction)).
+            capacity = int(n * fraction)
+            yield fraction, trial.realised(metric, method(trial, metric, capacity), fraction)
+
+    def _result(
+        self,
+        values: Mapping[tuple[Row, Column], list[float]],
+        repeats: int,
+        published: Mapping[tuple[str, str, str, float], tuple[float, float]],
+    ) -> TableResult:
+        best = {place for column in self._columns(values) for place in self._best(values, column)}
+        cells = []
+        # As the paper prints: a row per method and preparation.
+        for row, column in sorted(values, key=lambda place: self._rank(place[0])):
+            reference = published.get((column[0], *row, column[1]))
+            text = (column[0], "base" if column[1] == 0 else f"@{column[1]:.0%}")
+            cells.append(
+                Cell(row, text, tuple(values[row, column]), (row, column) in best, reference)
+            )
+        table = ResultTable(
+            tuple(cells), ("method", "prepared"), ("metric", "abstain"), self.title
+        )
+        return TableResult(self.name, repeats, table)
+
+    def _rank(self, row: Row) -> int:
+        return self.methods.index(row[0]) if row[0] in self.methods else len(self.methods)
+
+    @staticmethod
+    def _columns(values: Mapping[tuple[Row, Column], list[float]]) -> list[Column]:
+        return [column for column in dict.fromkeys(place[1] for place in values) if column[1] > 0]
+
+    def _best(
+        self, values: Mapping[tuple[Row, Column], list[float]], column: Column
+    ) -> Iterator[tuple[Row, Column]]:
+        """Yield the best of a column: the paper's rows among themselves, as it marks them.
+
+        A row that the paper does not have is marked if it would be among the best with them.
+        """
+        rows = [row for row, other in values if other == column]
+        pool = [row for row in rows if row in self.paper_rows[column[0]]] or rows
+        for row in rows:
+            entered = pool if row in pool else [*pool, row]
+            marks = best_methods([values[other, column] for other in entered], procedure="paper")
+            if marks[entered.index(row)]:
+                yield row, column

@@ -1,0 +1,276 @@
+"""Is it *label* shift? Whether the target's scores are a mixture of the source's classes.
+
+The paper's adaptation rests on p(x | y) staying as it was (its Section 2). If no mixture of the
+source's class-conditional score distributions looks like the target, it has not.
+"""
+
+import itertools
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from abstain._exceptions import AssumptionWarning
+from abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_fraction,
+    check_labels,
+    check_proba,
+    check_sample_weight,
+)
+
+__all__ = ["LabelShiftCheck", "check_label_shift"]
+
+# Rows that each cell of scores should have, in each set, for its count to be nearly normal.
+_ROWS_PER_CELL = 25
+_MOST_CELLS = 20
+
+
+@dataclass(frozen=True)
+class LabelShiftCheck:
+    """Whether the target's scores are a mixture of the source's classes.
+
+    Attributes
+    ----------
+    statistic : float
+        Twice the log likelihood ratio between free cell counts and the best mixture.
+    degrees_of_freedom : int
+        Cells less classes.
+    p_value : float
+        How often chance alone gives a statistic as large under label shift.
+    level : float
+        The rate of false alarms accepted.
+    priors : ndarray of shape (n_classes,)
+        Proportions of the best mixture.
+    cells : list of str
+        What each cell holds: predicted class and range of its probability.
+    observed, expected : ndarray of shape (n_cells,)
+        Share of the target in each cell, and what the best mixture gives it.
+    """
+
+    statistic: float
+    degrees_of_freedom: int
+    p_value: float
+    level: float
+    priors: FloatArray
+    cells: list[str]
+    observed: FloatArray
+    expected: FloatArray
+
+    @property
+    def fits(self) -> bool:
+        """Whether label shift explains the target's scores, at the level."""
+        return self.p_value >= self.level
+
+    def summary(self) -> str:
+        """Say in plain words what was found."""
+        if self.degrees_of_freedom == 0:
+            return "Label shift cannot be checked: too few rows, or scores with too few values."
+        if self.fits:
+            return (
+                f"Label shift explains the target: some mixture of the source's classes scores "
+                f"like it (p = {self.p_value:.3f})."
+            )
+        worst = int(np.argmax(np.abs(self.observed - self.expected)))
+        chance = "below 0.001" if self.p_value < 1e-3 else f"{self.p_value:.3f}"
+        return (
+            f"Label shift does not explain the target: no mixture of the source's classes scores "
+            f"like it (p {chance}). Of the target, {self.observed[worst]:.1%} is "
+            f"{self.cells[worst]}, where the best mixture has {self.expected[worst]:.1%}. What "
+            f"the classes look like has changed, so adapted probabilities can be wrong; label "
+            f"some target rows and calibrate on them."
+        )
+
+
+def check_label_shift(
+    proba_source: ArrayLike,
+    proba_target: ArrayLike,
+    y_source: ArrayLike,
+    *,
+    sample_weight_source: ArrayLike | None = None,
+    sample_weight_target: ArrayLike | None = None,
+    level: float = 0.05,
+    classes: Sequence[Any] | None = None,
+    warn: bool = True,
+) -> LabelShiftCheck:
+    """Test whether the target's scores are a mixture of the source's class-conditional scores.
+
+    Parameters
+    ----------
+    proba_source : array-like of shape (n_source, n_classes)
+        Probabilities on the source; whether they are calibrated does not matter.
+    proba_target : array-like of shape (n_target, n_classes)
+        Probabilities on the target.
+    y_source : array-like of shape (n_source,)
+        True labels of the source, as column numbers.
+    sample_weight_source, sample_weight_target : array-like, optional
+        How much each row counts; a whole number equals repetition.
+    level : float
+        The rate of false alarms accepted, in [0, 1].
+    classes : sequence, optional
+        The label of each column, for the summary; column numbers when not given.
+    warn : bool
+        Whether to warn, with the evidence, if no mixture fits.
+
+    Returns
+    -------
+    LabelShiftCheck
+
+    Notes
+    -----
+    Rows are sorted into cells: the predicted class, cut at quantiles of its probability.
+    Source counts in each class are multinomial; target counts are multinomial with a mixture of
+    the classes' cell probabilities. The likelihood ratio of this model against free target
+    probabilities is referred to chi squared with cells less classes degrees of freedom. Shifts
+    inside a cell are not seen, nor is one that looks like another mixture.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from abstain.shift import check_label_shift
+    >>> p = np.linspace(0.01, 0.99, 400)
+    >>> y = (np.arange(400) * 0.618 % 1 < p).astype(int)
+    >>> source = np.column_stack([1 - p, p])
+    >>> check_label_shift(source, source, y).fits
+    True
+    >>> middle = source[(p > 0.3) & (p < 0.7)]  # ends of the scale that no class lacks
+    >>> check_label_shift(source, middle, y, warn=False).fits
+    False
+    """
+    source = check_proba(proba_source, name="proba_source")
+    n, k = source.shape
+    target = check_proba(proba_target, name="proba_target", n_classes=k)
+    codes = check_labels(y_source, n_classes=k, n_rows=n, name="y_source")
+    accepted = check_fraction(level, name="level")
+    weight_source = check_sample_weight(
+        sample_weight_source, n_rows=n, name="sample_weight_source"
+    )
+    weight_target = check_sample_weight(
+        sample_weight_target, n_rows=len(target), name="sample_weight_target"
+    )
+    cell_source, cell_target, names = _cells(
+        source, target, list(range(k) if classes is None else classes)
+    )
+    by_class = np.zeros((len(names), k))
+    np.add.at(by_class, (cell_source, codes), 1.0 if weight_source is None else weight_source)
+    counts = np.bincount(cell_target, weights=weight_target, minlength=len(names))
+    known = by_class.sum(axis=0) > 0
+    ratio, mixture, shares = _likelihood_ratio(by_class[:, known], counts.astype(np.float64))
+    freedom = max(len(names) - int(known.sum()), 0)
+    priors = np.zeros(k)
+    priors[known] = mixture
+    result = LabelShiftCheck(
+        statistic=ratio,
+        degrees_of_freedom=freedom,
+        p_value=float(stats.chi2.sf(ratio, freedom)) if freedom else 1.0,
+        level=accepted,
+        priors=priors,
+        cells=names,
+        observed=counts / counts.sum(),
+        expected=shares @ mixture,
+    )
+    if warn and not result.fits:
+        warnings.warn(result.summary(), AssumptionWarning, stacklevel=2)
+    return result
+
+
+def _cells(
+    source: FloatArray, target: FloatArray, classes: list[Any]
+) -> tuple[IntArray, IntArray, list[str]]:
+    """Sort rows into cells by predicted class and its probability.
+
+    Each predicted class is cut into as many parts as leave enough rows of either set in each.
+    """
+    k = source.shape[1]
+    predicted = np.argmax(source, axis=1), np.argmax(target, axis=1)
+    top = source.max(axis=1), target.max(axis=1)
+    cells = np.zeros(len(source), dtype=np.intp), np.zeros(len(target), dtype=np.intp)
+    names: list[str] = []
+    # Two classes have cells enough to look closely at each; many share the limit.
+    most = max(_MOST_CELLS // k, 3)
+    for i in range(k):
+        here = [np.flatnonzero(rows == i) for rows in predicted]
+        values = [top[s][here[s]] for s in range(2)]
+        edges = _edges(values[0], values[1], most)
+        if len(here[0]) + len(here[1]) == 0:
+            continue
+        for s in range(2):
+            cells[s][here[s]] = len(names) + np.searchsorted(edges, values[s], side="right")
+        bounds = [0.0, *edges.tolist(), 1.0]
+        names += [
+            f"predicted class {classes[i]} with probability {low:.2f} to {high:.2f}"
+            for low, high in itertools.pairwise(bounds)
+        ]
+    return _joined(cells[0], cells[1], names)
+
+
+def _edges(source: FloatArray, target: FloatArray, most: int) -> FloatArray:
+    """Return where to cut: at quantiles of the two sets taken as one, each counting half."""
+    parts = min(most, min(len(source), len(target)) // _ROWS_PER_CELL)
+    if parts < 2:
+        return np.empty(0)
+    levels = np.arange(1, parts) / parts
+    both = np.concatenate([np.quantile(source, levels), np.quantile(target, levels)])
+    cuts: FloatArray = np.unique(np.sort(both).reshape(-1, 2).mean(axis=1))
+    return cuts
+
+
+def _joined(
+    source: IntArray, target: IntArray, names: list[str]
+) -> tuple[IntArray, IntArray, list[str]]:
+    """Join cells with too few rows of both sets together to the cell before."""
+    total = np.bincount(source, minlength=len(names)) + np.bincount(target, minlength=len(names))
+    new = np.zeros(len(names), dtype=np.intp)
+    kept: list[str] = []
+    filled = 0
+    for cell, count in enumerate(total):
+        if not kept or (filled >= _ROWS_PER_CELL and total[cell:].sum() >= _ROWS_PER_CELL):
+            kept.append(names[cell])
+            filled = 0
+        elif count:
+            kept[-1] = f"{kept[-1]} or {names[cell]}"
+        new[cell] = len(kept) - 1
+        filled += int(count)
+    return new[source], new[target], kept
+
+
+def _likelihood_ratio(
+    by_class: FloatArray, counts: FloatArray
+) -> tuple[float, FloatArray, FloatArray]:
+    """Fit cell shares of the classes and the mixture together, by EM.
+
+    Returns the likelihood ratio statistic, the mixture, and the shares of cells in each class.
+    """
+    totals = by_class.sum(axis=0)
+    shares = by_class / totals
+    mixture = np.full(len(totals), 1 / len(totals))
+    free = _log_likelihood(by_class, shares) + _log_likelihood(counts, counts / counts.sum())
+    # A cell that no class has on the source but the target has must start above 0.
+    shares = (by_class + 1e-3) / (totals + 1e-3 * len(by_class))
+    last = -np.inf
+    for _ in range(20_000):
+        mixed = shares @ mixture
+        owned = (
+            shares
+            * mixture
+            * np.divide(counts, mixed, out=np.zeros_like(counts), where=mixed > 0)[:, None]
+        )
+        mixture = owned.sum(axis=0) / counts.sum()
+        filled = by_class + owned
+        shares = filled / filled.sum(axis=0)
+        value = _log_likelihood(by_class, shares) + _log_likelihood(counts, shares @ mixture)
+        if value - last < 1e-7:
+            break
+        last = value
+    return max(2 * (free - value), 0.0), mixture, shares
+
+
+def _log_likelihood(counts: FloatArray, shares: FloatArray) -> float:
+    seen: NDArray[np.bool_] = counts > 0
+    with np.errstate(divide="ignore"):
+        return float(np.sum(counts[seen] * np.log(shares[seen])))

@@ -1,0 +1,160 @@
+"""Is there a shift? A test of whether mean probabilities moved between source and target.
+
+Under label shift the proportions moved if and only if the mean probabilities did, as long as
+the classes can be told apart; this is the score test of the likelihood that EM maximises.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from abstain._validation import FloatArray, check_fraction, check_proba, check_sample_weight
+
+__all__ = ["ShiftTest", "detect_shift"]
+
+
+@dataclass(frozen=True)
+class ShiftTest:
+    """Whether the class proportions moved.
+
+    Attributes
+    ----------
+    statistic : float
+        Hotelling's T squared: the squared distance between the mean probabilities, in units of
+        its own noise.
+    degrees_of_freedom : int
+        Number of directions the means can differ in.
+    p_value : float
+        How often chance alone gives a statistic as large.
+    level : float
+        The rate of false alarms accepted.
+    difference : ndarray of shape (n_classes,)
+        Mean probability of each class on the target, less that on the source.
+    classes : sequence
+        The label of each column.
+    """
+
+    statistic: float
+    degrees_of_freedom: int
+    p_value: float
+    level: float
+    difference: FloatArray
+    classes: Sequence[Any]
+
+    @property
+    def shifted(self) -> bool:
+        """Whether a shift is shown at the level."""
+        return self.p_value < self.level
+
+    def summary(self) -> str:
+        """Say in plain words what was found."""
+        chance = _in_words(self.p_value)
+        if not self.shifted:
+            return (
+                f"No shift shown: the mean probabilities of source and target differ no more "
+                f"than chance makes them ({chance})."
+            )
+        column = int(np.argmax(np.abs(self.difference)))
+        return (
+            f"The class proportions moved: chance alone would separate the mean probabilities "
+            f"this far {chance}. The largest change is that of class {self.classes[column]}, "
+            f"{self.difference[column]:+.3f}."
+        )
+
+
+def detect_shift(
+    proba_source: ArrayLike,
+    proba_target: ArrayLike,
+    *,
+    sample_weight_source: ArrayLike | None = None,
+    sample_weight_target: ArrayLike | None = None,
+    level: float = 0.05,
+    classes: Sequence[Any] | None = None,
+) -> ShiftTest:
+    """Test whether the class proportions of the target differ from the source's.
+
+    Parameters
+    ----------
+    proba_source : array-like of shape (n_source, n_classes)
+        Probabilities on the source.
+    proba_target : array-like of shape (n_target, n_classes)
+        Probabilities on the target.
+    sample_weight_source, sample_weight_target : array-like, optional
+        How much each row counts; a whole number equals repetition.
+    level : float
+        The rate of false alarms accepted, in [0, 1].
+    classes : sequence, optional
+        The label of each column, for the summary; column numbers when not given.
+
+    Returns
+    -------
+    ShiftTest
+
+    Notes
+    -----
+    Hotelling's two-sample T squared of the rows of probabilities, without assuming equal
+    covariances: ``d' (S / n + T / m)^-1 d``, d being the difference of the means and S and T
+    the covariances, referred to the F distribution.
+
+    References
+    ----------
+    Z. Lipton, Y.-X. Wang, A. Smola (2018). Detecting and correcting for label shift with black
+    box predictors. ICML. (A test on predictions; theirs is of Kolmogorov-Smirnov type.)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from abstain.shift import detect_shift
+    >>> p = np.linspace(0.1, 0.9, 200)
+    >>> source = np.column_stack([1 - p, p])
+    >>> detect_shift(source, source[50:150]).shifted
+    False
+    >>> detect_shift(source, source[100:]).shifted
+    True
+    """
+    source = check_proba(proba_source, name="proba_source")
+    target = check_proba(proba_target, name="proba_target", n_classes=source.shape[1])
+    names = list(range(source.shape[1]) if classes is None else classes)
+    accepted = check_fraction(level, name="level")
+    n, mean_source, spread_source = _mean_and_spread(
+        source, sample_weight_source, "sample_weight_source"
+    )
+    m, mean_target, spread_target = _mean_and_spread(
+        target, sample_weight_target, "sample_weight_target"
+    )
+    difference = mean_target - mean_source
+    noise = spread_source / n + spread_target / m
+    values, vectors = np.linalg.eigh(noise)
+    # Rows sum to 1, so one direction at least has no noise; nor has any that never varies.
+    varied = values > 1e-10 * max(float(values[-1]), np.finfo(np.float64).tiny)
+    k = int(varied.sum())
+    along = vectors[:, varied].T @ difference
+    statistic = float(np.sum(along**2 / values[varied]))
+    if k == 0:
+        same = bool(np.abs(difference).max() < 1e-9)
+        return ShiftTest(0.0, 0, 1.0 if same else 0.0, accepted, difference, names)
+    rest = max(n + m - 2 - k + 1, 1.0)
+    scaled = statistic * rest / (k * max(n + m - 2, 1.0))
+    p_value = float(stats.f.sf(scaled, k, rest))
+    return ShiftTest(statistic, k, p_value, accepted, difference, names)
+
+
+def _mean_and_spread(
+    proba: FloatArray, sample_weight: ArrayLike | None, name: str
+) -> tuple[float, FloatArray, FloatArray]:
+    """Return how many rows there are, their mean, and their covariance."""
+    weight = check_sample_weight(sample_weight, n_rows=len(proba), name=name)
+    count = float(len(proba)) if weight is None else float(weight.sum())
+    mean = np.average(proba, axis=0, weights=weight)
+    centred = proba - mean
+    weighted = centred if weight is None else centred * weight[:, None]
+    # A single row says nothing about the spread.
+    return count, mean, weighted.T @ centred / max(count - 1, 1.0)
+
+
+def _in_words(p_value: float) -> str:
+    return "less than once in a thousand" if p_value < 1e-3 else f"p = {p_value:.3f}"

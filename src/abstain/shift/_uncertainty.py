@@ -1,0 +1,211 @@
+"""What the data leave open about class proportions found by maximum likelihood.
+
+Target rows, source rows and, where the calibrator was fitted on the source, its parameters are
+all estimates. Their noise goes through the estimating equations to the proportions (the delta
+method), with the bound at 0 kept.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, optimize, stats
+
+from abstain._kernels.mixture import mixture_derivatives
+from abstain._validation import FloatArray, IntArray
+from abstain.shift._base import Sample, SourcePriors
+
+__all__ = ["LocalModel", "calibrated_here", "local_model"]
+
+_CHUNK = 65_536
+# If the mean residual of each class is this much closer to 0 than chance would bring it, the
+# calibrator was fitted on these rows.
+_BY_CHANCE = 0.02
+
+
+@dataclass(frozen=True)
+class LocalModel:
+    """The likelihood near its maximum, and the noise in where that is.
+
+    Attributes
+    ----------
+    ratios, source_priors : ndarray of shape (n_classes,)
+        Target over source proportions at the maximum; the source's proportions.
+    gradient, hessian : ndarray
+        Derivatives of the convex objective in the ratios; a gradient above 0 holds a ratio at 0.
+    covariance : ndarray of shape (2 * n_classes, 2 * n_classes)
+        Of the noise in minus the gradient, followed by that in the source's proportions.
+    """
+
+    ratios: FloatArray
+    source_priors: FloatArray
+    gradient: FloatArray
+    hessian: FloatArray
+    covariance: FloatArray
+
+    def draws(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
+        """Draw proportions: each the minimum of the objective tilted by noise."""
+        k = len(self.ratios)
+        values, vectors = np.linalg.eigh(self.covariance)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        noise = rng.standard_normal((n_draws, 2 * k)) @ root.T
+        tilt, moved = noise[:, :k], noise[:, k:]
+        free = self.source_priors > 0
+        ratios = np.zeros((n_draws, k))
+        ratios[:, free] = self._tilted_minima(tilt[:, free], free)
+        priors = np.maximum(ratios * np.maximum(self.source_priors + moved, 0.0), 0.0)
+        total = priors.sum(axis=1, keepdims=True)
+        at = np.where(free, self.ratios * self.source_priors, 0.0)
+        drawn: FloatArray = np.where(
+            total > 0, priors / np.where(total > 0, total, 1.0), at / at.sum()
+        )
+        return drawn
+
+    def _tilted_minima(self, tilt: FloatArray, free: NDArray[np.bool_]) -> FloatArray:
+        hessian = self.hessian[np.ix_(free, free)]
+        hessian = hessian + 1e-12 * np.trace(hessian) * np.eye(len(hessian))
+        linear = hessian @ self.ratios[free] - self.gradient[free]
+        root = linalg.cholesky(hessian, lower=True)
+        minima: FloatArray = linalg.cho_solve((root, True), (linear + tilt).T).T
+        for row in np.flatnonzero((minima < 0).any(axis=1)):
+            # min w'Hw/2 - (linear + tilt)'w over w >= 0 is least squares in the root of H.
+            aim = linalg.solve_triangular(root, linear + tilt[row], lower=True)
+            minima[row] = optimize.nnls(root.T, aim)[0]
+        return minima
+
+
+def local_model(
+    sample: Sample,
+    ratios: FloatArray,
+    source_priors: FloatArray,
+    *,
+    priors_from: SourcePriors,
+    calibrated: bool,
+) -> LocalModel:
+    """Return the likelihood near its maximum with its noise.
+
+    Parameters
+    ----------
+    sample : Sample
+        What the estimator was fitted on.
+    ratios, source_priors : ndarray of shape (n_classes,)
+        The estimate.
+    priors_from : {"mean-probability", "label-frequency"}
+        Where the source's proportions come from.
+    calibrated : bool
+        Whether the probabilities come from a calibrator fitted on the source, whose slope and
+        biases then are noisy too.
+    """
+    k = len(ratios)
+    empty = np.empty(0)
+    weight = empty if sample.weight_target is None else sample.weight_target
+    _, mean, hessian = mixture_derivatives(np.ascontiguousarray(sample.target), weight, ratios)
+    n_target = _total(sample.target, sample.weight_target)
+    n_source = _total(sample.source, sample.weight_source)
+    target_noise = (hessian - np.outer(mean, mean)) / n_target
+    moments = _source_moments(sample, priors_from)
+    # The source enters as means of (what its proportions are means of, the calibrator's score).
+    source_noise = moments.covariance / n_source
+    to_priors = np.hstack([np.eye(k), np.zeros((k, k + 1))])
+    to_tilt = -to_priors
+    if calibrated and sample.codes is not None:
+        by_parameters = moments.slopes if priors_from == "mean-probability" else 0.0
+        target_slopes = np.column_stack(
+            [_target_by_slope(sample, ratios), np.diag(mean) - hessian * ratios]
+        )
+        solve = np.linalg.pinv(moments.information, rcond=1e-10, hermitian=True)
+        to_priors[:, k:] += by_parameters @ solve if np.ndim(by_parameters) else 0.0
+        to_tilt[:, k:] += (target_slopes - by_parameters) @ solve
+    both = np.vstack([to_tilt, to_priors])
+    covariance = both @ source_noise @ both.T
+    covariance[:k, :k] += target_noise
+    return LocalModel(ratios, source_priors, source_priors - mean, hessian, covariance)
+
+
+def calibrated_here(sample: Sample) -> bool:
+    """Whether the source's labels show that the calibrator was fitted on these rows.
+
+    Calibrators with biases make mean probability and class frequency meet; on other rows they
+    differ by chance, and how much is a chi-squared variable.
+    """
+    if sample.codes is None:
+        return False
+    moments = _source_moments(sample, "mean-probability")
+    k = sample.source.shape[1]
+    residual = moments.mean[k + 1 :]
+    spread = moments.covariance[k + 1 :, k + 1 :] / _total(sample.source, sample.weight_source)
+    distance = residual @ np.linalg.pinv(spread, rcond=1e-10, hermitian=True) @ residual
+    rank = np.linalg.matrix_rank(spread, hermitian=True)
+    return bool(stats.chi2.cdf(distance, max(rank, 1)) < _BY_CHANCE)
+
+
+@dataclass(frozen=True)
+class _Moments:
+    """Means over the source rows.
+
+    The row vector is what the proportions are means of, then the derivatives of the row's log
+    likelihood in the calibrator's slope and biases.
+    """
+
+    mean: FloatArray
+    covariance: FloatArray
+    slopes: FloatArray
+    information: FloatArray
+
+
+def _source_moments(sample: Sample, priors_from: SourcePriors) -> _Moments:
+    k = sample.source.shape[1]
+    total = _total(sample.source, sample.weight_source)
+    mean = np.zeros(2 * k + 1)
+    second = np.zeros((2 * k + 1, 2 * k + 1))
+    information = np.zeros((k + 1, k + 1))
+    slopes = np.zeros((k, k + 1))
+    for proba, codes, weight in _chunks(sample.source, sample.codes, sample.weight_source):
+        logs = np.log(np.maximum(proba, np.finfo(np.float64).eps))
+        centred = logs - np.einsum("xi,xi->x", proba, logs)[:, None]
+        label = np.zeros_like(proba)
+        if codes is not None:
+            label[np.arange(len(proba)), codes] = 1.0
+        score = np.column_stack([np.sum((label - proba) * logs, axis=1), label - proba])
+        row = np.hstack([proba if priors_from == "mean-probability" else label, score])
+        mean += weight @ row / total
+        second += row.T @ (row * weight[:, None]) / total
+        weighted = proba * weight[:, None] / total
+        slopes[:, 0] += np.sum(weighted * centred, axis=0)
+        slopes[:, 1:] += np.diag(weighted.sum(axis=0)) - weighted.T @ proba
+        information[0, 0] += np.sum(weighted * centred**2)
+    information[0, 1:] = information[1:, 0] = slopes[:, 0]
+    information[1:, 1:] = slopes[:, 1:]
+    return _Moments(mean, second - np.outer(mean, mean), slopes, information)
+
+
+def _target_by_slope(sample: Sample, ratios: FloatArray) -> FloatArray:
+    """Return how the mean of p / (p . w) over the target moves with the calibrator's slope."""
+    total = _total(sample.target, sample.weight_target)
+    result = np.zeros(len(ratios))
+    for proba, _, weight in _chunks(sample.target, None, sample.weight_target):
+        logs = np.log(np.maximum(proba, np.finfo(np.float64).eps))
+        mixed = proba @ ratios
+        share = proba / np.where(mixed > 0, mixed, 1.0)[:, None]
+        adapted = np.einsum("xi,i,xi->x", share, ratios, logs)
+        result += weight @ (share * (logs - adapted[:, None])) / total
+    return result
+
+
+def _chunks(
+    proba: FloatArray, codes: IntArray | None, weight: FloatArray | None
+) -> Iterator[tuple[FloatArray, IntArray | None, FloatArray]]:
+    """Cut rows into parts, so that no second copy of all of them is made."""
+    for begin in range(0, len(proba), _CHUNK):
+        part = slice(begin, begin + _CHUNK)
+        rows = proba[part]
+        yield (
+            rows,
+            None if codes is None else codes[part],
+            np.ones(len(rows)) if weight is None else weight[part],
+        )
+
+
+def _total(rows: FloatArray, weight: FloatArray | None) -> float:
+    return float(len(rows)) if weight is None else float(weight.sum())
