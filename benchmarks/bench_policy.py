@@ -7,7 +7,6 @@ import numpy as np
 
 from abstain import Abstainer, Policy
 from abstain.datasets import screening_clinic, simulate_four_class_normal
-
 from benchmarks._row import Row, best_of
 
 ROWS = 1_000_000

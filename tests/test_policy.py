@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from abstain import Abstainer, Policy
-from abstain._exceptions import PolicyError
+from abstain._exceptions import AssumptionWarning, PolicyError
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 
 
@@ -193,7 +193,7 @@ def test_adapting_follows_the_proportions_without_the_labelled_data(path):
 def test_adapting_to_something_else_warns(decided):
     clinic, decisions = decided
     squeezed = 0.3 * clinic.scores_target - 2
-    with pytest.warns(UserWarning, match="no class proportions explain"):
+    with pytest.warns(AssumptionWarning, match="no class proportions explain"):
         adapted = decisions.policy.adapt(squeezed)
     assert not adapted.assumption.passes
 
