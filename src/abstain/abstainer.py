@@ -253,7 +253,8 @@ class Abstainer(BaseEstimator):
             rule=choice.rule,
             metric=self.metric_,
             selection=self._selection.plain(),
-            shift=estimator,
+            # A fitted estimator holds the batch; the policy needs to know only how to estimate.
+            shift=clone(estimator),
             source=self._source.compact(),
             certificate=certificate,
         )

@@ -21,7 +21,7 @@ from sklearn.base import clone
 
 import abstain
 from abstain import calibration, metrics, shift
-from abstain._exceptions import PolicyError
+from abstain._exceptions import AssumptionWarning, PolicyError
 from abstain._files import write_text
 from abstain._kernels.adapt import adapted
 from abstain._validation import FloatArray, check_sample_weight
@@ -186,7 +186,7 @@ class Policy:
         weight = check_sample_weight(sample_weight, n_rows=len(calibrated))
         assumption = check_mixture(self.source, calibrated, weight)
         if not assumption.passes:
-            warnings.warn(f"Adapting a policy: {assumption}.", stacklevel=2)
+            warnings.warn(f"Adapting a policy: {assumption}.", AssumptionWarning, stacklevel=2)
         estimator = clone(self.shift).fit(
             self.source.proba,
             calibrated,
