@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._kernels._jit import compiled, compiled_parallel
-from abstain._kernels.atom_labels import draw_counts, draw_key
+from abstain._kernels.atom_labels import draw_counts
+from abstain._kernels.counter_random import draw_key
 from abstain._validation import FloatArray, IntArray
 
 __all__ = ["sampled_sensitivities"]

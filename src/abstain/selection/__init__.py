@@ -9,6 +9,7 @@ from abstain.selection._rates import RATES
 from abstain.selection._selection import Selection
 from abstain.selection._source import Source
 from abstain.selection._split import check_confidence, split_for_certificate
+from abstain.selection._stream import RateController, priority
 from abstain.selection._target import check_target, choose_for_target
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "CertifiedChoice",
     "Cost",
     "Evidence",
+    "RateController",
     "Selection",
     "Source",
     "budget_capacity",
@@ -29,5 +31,6 @@ __all__ = [
     "check_target",
     "choose_for_target",
     "claims_of",
+    "priority",
     "split_for_certificate",
 ]
