@@ -11,6 +11,7 @@ PACKAGE = Path(abstain.__file__).parent
 ROOMS = [
     "_exceptions",
     "_files",
+    "_frames",
     "_validation",
     "_kernels",
     "calibration",
@@ -32,6 +33,7 @@ ROOMS = [
     "cli",
     # Bridges to foreign packages stand below all rooms; nothing imports them at its top.
     "keras",
+    "mlflow",
     "onnx",
     "torch",
 ]
