@@ -32,7 +32,6 @@ from abstain.policy import Policy
 from abstain.regions import Interval, Mask
 from abstain.rules import Argmax
 from abstain.selection import (
-    RATES,
     Certificate,
     Cost,
     Evidence,
@@ -45,6 +44,7 @@ from abstain.selection import (
     claims_of,
     split_for_certificate,
 )
+from abstain.selection._rates import RATES
 from abstain.shift import ShiftEstimator
 
 __all__ = ["Abstainer", "Decisions", "Estimate", "EstimatedValue"]
