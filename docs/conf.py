@@ -63,7 +63,8 @@ def _reference():
         seen.update(new.values())
         names = "\n".join(f"   {module}.{name}" for name in new)
         parts.append(
-            f"## {title}\n\n```{{eval-rst}}\n.. autosummary::\n   :toctree: generated\n\n{names}\n```"
+            f"## {title}\n\n```{{eval-rst}}\n.. autosummary::\n   :toctree: generated\n\n"
+            f"{names}\n```"
         )
     return "\n\n".join(parts) + "\n"
 
