@@ -6,6 +6,7 @@ unlabelled and fitting data, then the certifying labels test one after the other
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -115,11 +116,12 @@ def certified_choice(
     search = _Search(
         claims, proba, sample_weight, proba_certify, codes_certify, 1 - confidence, prior_range
     )
-    rules = search.sequence(family)
+    every = search.rules(family)
+    rules = every[search.start(every) :]
     choice, evidence = rules[0], search.observed(rules[0])
     if not search.passes(evidence):
         n = len(codes_certify) if n_labelled is None else n_labelled
-        raise TargetUnreachable(search.complaint(rules, evidence, n))
+        raise TargetUnreachable(search.complaint(every, evidence, n))
     for smaller in rules[1:]:
         seen = search.observed(smaller)
         if not search.passes(seen):
@@ -152,20 +154,21 @@ class _Search:
     error: float
     prior_range: tuple[ArrayLike, ArrayLike] | None
 
-    def sequence(self, family: Callable[[float], Choice]) -> list[Choice]:
+    def rules(self, family: Callable[[float], Choice]) -> list[Choice]:
         """Return rules of falling abstention, fixed without the certifying labels."""
         goals = {what: goal for what, goal in self.claims if isinstance(what, str)}
         n_certify = np.bincount(self.codes_certify, minlength=self.proba.shape[1])
         if goals.keys() == {"sensitivity", "specificity"} and len(self.claims) == 2:
-            rules = nested_windows(
+            return nested_windows(
                 self.proba, self.sample_weight, goals, n_certify, most=_MOST_RULES
             )
-        else:
-            total = len(self.proba) if self.sample_weight is None else self.sample_weight.sum()
-            shares = np.linspace(_MOST_WITHHELD, 0, _MOST_RULES)
-            rules = [family(float(total * share)) for share in shares]
-        margins = [self._margin(self.expected(rule)) for rule in rules]
-        return rules[int(np.argmax(margins)) :]
+        total = len(self.proba) if self.sample_weight is None else self.sample_weight.sum()
+        shares = np.linspace(_MOST_WITHHELD, 0, _MOST_RULES)
+        return [family(float(total * share)) for share in shares]
+
+    def start(self, rules: list[Choice]) -> int:
+        """Return the rule that is expected to pass by the widest margin."""
+        return int(np.argmax([self._margin(self.expected(rule)) for rule in rules]))
 
     def observed(self, choice: Choice) -> Evidence:
         prediction = choice.rule.predict(self.proba_certify)
@@ -179,15 +182,21 @@ class _Search:
         weight = np.empty(0) if self.sample_weight is None else self.sample_weight
         rows = np.ascontiguousarray(self.proba)
         kept = expected_confusion(rows, prediction, weight, ~abstain)
-        out = expected_confusion(rows, prediction, weight, abstain).sum(axis=1)
-        counts = np.column_stack([kept, out])
-        n = np.bincount(self.codes_certify, minlength=len(counts))
-        rates = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-12)
+        n = np.bincount(self.codes_certify, minlength=len(kept))
+        rates = kept / np.maximum(self._masses, 1e-12)[:, None]
+        rates = np.column_stack([rates, np.maximum(1 - rates.sum(axis=1), 0)])
         area = None
         if any(isinstance(what, AUROC) for what, _ in self.claims) and not abstain.all():
             kept_weight = None if self.sample_weight is None else self.sample_weight[~abstain]
             area = AUROC().expected(self.proba[~abstain], sample_weight=kept_weight)
         return Evidence(n[:, None] * rates, area=area)
+
+    @cached_property
+    def _masses(self) -> FloatArray:
+        """The expected weight of each class in the target."""
+        weight = 1.0 if self.sample_weight is None else self.sample_weight[:, None]
+        masses: FloatArray = (weight * self.proba).sum(axis=0)
+        return masses
 
     def passes(self, evidence: Evidence, factor: float = 1.0) -> bool:
         return self._margin(evidence, factor) >= 0
