@@ -54,9 +54,7 @@ def load_policy(model_uri: str) -> Policy:
     folder = Path(_package().artifacts.download_artifacts(artifact_uri=model_uri))
     found = sorted(folder.rglob(FILE))
     if not found:
-        raise FileNotFoundError(
-            f"There is no {FILE} at {model_uri}; was it logged by log_policy?"
-        )
+        raise FileNotFoundError(f"There is no {FILE} at {model_uri}; was it logged by log_policy?")
     return Policy.load(found[0])
 
 
