@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._kernels._jit import compiled, compiled_parallel
-from abstain._kernels.atom_labels import draw_counts, draw_key
+from abstain._kernels.atom_labels import draw_counts
+from abstain._kernels.counter_random import draw_key
 from abstain._validation import FloatArray, IntArray
 
 __all__ = ["sampled_sensitivities"]
 
-Counts = NDArray[np.int32]
+# Unsigned, because an index that cannot be negative is looked up in half the time.
+Counts = NDArray[np.uint32]
 
 # Samples are added up in this many parts, whatever the number of threads.
 PARTS = 8
@@ -43,6 +45,7 @@ def _counts_above(
 @compiled
 def _thresholds(
     above_neg: Counts,
+    unit: bool,
     most: int,
     level: float,
     first: Counts,
@@ -56,10 +59,15 @@ def _thresholds(
     the window when it lies to the left (t-left), with it when it lies to the right (t-right).
     """
     n, negatives = len(above_neg) - 1, above_neg[0]
-    for i in range(n, 0, -1):
-        for c in range(above_neg[i], above_neg[i - 1]):
-            first[c] = i
-    first[negatives] = 0
+    if unit:
+        # Counts fall one by one, so each is met; of equal ones the lowest is written last.
+        for i in range(n, -1, -1):
+            first[above_neg[i]] = i
+    else:
+        for i in range(n, 0, -1):
+            for c in range(above_neg[i], above_neg[i - 1]):
+                first[c] = i
+        first[negatives] = 0
     for j in range(most + 1):
         allowed = int(np.floor((1 - level) * (negatives - j)))
         t_left[j] = first[min(allowed, negatives)]
@@ -106,12 +114,13 @@ def _add_samples(
 ) -> None:
     """Add every PARTS-th sample's sensitivities."""
     n, total, unit = len(p), int(weight.sum()), bool((weight == 1.0).all())
-    above_pos, above_neg = np.empty(n + 1, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
-    first = np.empty(total + 1, dtype=np.int32)
-    t_left, t_right = np.empty(total + 1, dtype=np.int32), np.empty(total + 1, dtype=np.int32)
+    above_pos, above_neg = np.empty(n + 1, dtype=np.uint32), np.empty(n + 1, dtype=np.uint32)
+    first = np.empty(total + 1, dtype=np.uint32)
+    t_left, t_right = np.empty(total + 1, dtype=np.uint32), np.empty(total + 1, dtype=np.uint32)
     for sample in range(part, n_samples, PARTS):
         _counts_above(weight, p, unit, draw_key(seed, sample), above_pos, above_neg)
-        _thresholds(above_neg, min(heaviest, above_neg[0]), level, first, t_left, t_right)
+        most = min(heaviest, above_neg[0])
+        _thresholds(above_neg, unit, most, level, first, t_left, t_right)
         _add_sensitivities(above_pos, above_neg, (t_left, t_right), windows, sums, undefined)
 
 
@@ -135,9 +144,9 @@ def sampled_sensitivities(
     below[1:] = np.cumsum(weight)
     heaviest = int((below[ends] - below[starts]).max())
     sums = np.zeros((PARTS, n_windows))
-    undefined = np.zeros((PARTS, n_windows), dtype=np.int32)
+    undefined = np.zeros((PARTS, n_windows), dtype=np.uint32)
     # Half the size, to stay nearer in the cache.
-    narrow = (starts.astype(np.int32), ends.astype(np.int32))
+    narrow = (starts.astype(np.uint32), ends.astype(np.uint32))
     for part in numba.prange(PARTS):
         _add_samples(
             part, weight, p, narrow, heaviest, level, n_samples, seed, sums[part], undefined[part]
