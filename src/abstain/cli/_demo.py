@@ -1,5 +1,8 @@
 """``abstain demo``: the whole flow once, on a simulated screening clinic, offline."""
 
+import os
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -138,9 +141,18 @@ def _figure(clinic: "ScreeningClinic", decisions: "Decisions") -> Any:
 
 
 def _next(out: Path) -> list[str]:
+    program = _program()
     return [
         "Try next",
-        f"  abstain run {out}/validation.csv {out}/target.csv --scores logit --scale logits \\",
+        f"  {program} run {out}/validation.csv {out}/target.csv --scores logit --scale logits \\",
         "      --label ill --metric auroc --budget 0.3",
-        "  abstain run --help",
+        f"  {program} run --help",
     ]
+
+
+def _program() -> str:
+    """Return what to type to run this program: its name, or its place if that is not on PATH."""
+    started = Path(sys.argv[0])
+    if started.name == "abstain" and shutil.which("abstain") is None:
+        return os.path.relpath(started)
+    return "abstain"
