@@ -327,24 +327,39 @@ def _check_finite(array: NDArray[Any], name: str) -> None:
 
 
 def _normalised(proba: FloatArray, name: str) -> FloatArray:
-    negative: NDArray[np.bool_] = np.any(proba < 0, axis=1)
-    if negative.any():
+    if proba.min() < 0:
+        negative: NDArray[np.bool_] = np.any(proba < 0, axis=1)
         raise ValueError(
             f"`{name}` must not be negative; {_count_and_first(negative)} "
             f"({proba.min(axis=1)[np.argmax(negative)]:g}). "
             f'If these are logits, pass scale="logits".'
         )
-    sums = proba.sum(axis=1)
-    off = np.abs(sums - 1) > ROW_SUM_TOLERANCE
-    if off.any():
+    sums = _row_sums(proba)
+    distance = np.abs(sums - 1)
+    if distance.max() > ROW_SUM_TOLERANCE:
+        off = distance > ROW_SUM_TOLERANCE
         raise ValueError(
             f"`{name}` rows must sum to 1; {_count_and_first(off)} "
             f'(sum {sums[np.argmax(off)]:.4g}). If these are logits, pass scale="logits".'
         )
-    if np.abs(sums - 1).max() <= 4 * np.finfo(np.float64).eps:
+    rounding = 4 * np.finfo(np.float64).eps
+    if distance.max() <= rounding:
         return proba
-    result: FloatArray = proba / sums[:, None]
+    # Row by row, so that a row comes out the same whatever the rows beside it.
+    result: FloatArray = proba / np.where(distance <= rounding, 1.0, sums)[:, None]
     return result
+
+
+def _row_sums(matrix: FloatArray, rows_at_a_time: int = 4096) -> FloatArray:
+    """Add columns, a few thousand rows at a time: much faster than along short rows."""
+    sums = np.empty(len(matrix))
+    for begin in range(0, len(matrix), rows_at_a_time):
+        part = matrix[begin : begin + rows_at_a_time]
+        total = sums[begin : begin + rows_at_a_time]
+        total[:] = part[:, 0]
+        for column in range(1, matrix.shape[1]):
+            total += part[:, column]
+    return sums
 
 
 def _count_and_first(bad: NDArray[np.bool_]) -> str:

@@ -179,15 +179,17 @@ def test_threads_do_not_change_the_derivatives():
         pytest.skip("one thread only")
     rng = np.random.default_rng(0)
     # Just above the size from which several threads are used.
-    z = rng.normal(size=(SMALL_IN_DESCENT // 4 + 1, 4))
-    codes, weight = rng.integers(4, size=len(z)), rng.uniform(size=len(z))
+    z = np.tile(rng.normal(size=(1_000, 100)), (SMALL_IN_DESCENT // 100_000 + 1, 1))
+    codes, weight = rng.integers(100, size=len(z)), rng.uniform(size=len(z))
     before = numba.get_num_threads()
     results = []
     try:
         for threads in (1, 2):
             numba.set_num_threads(threads)
             results.append(
-                scaling_derivatives(z, codes, weight, np.eye(4), np.ones(4), np.zeros(4), True, 16)
+                scaling_derivatives(
+                    z, codes, weight, np.eye(100), np.ones(100), np.zeros(100), True, 16
+                )
             )
     finally:
         numba.set_num_threads(before)
