@@ -108,8 +108,7 @@ class _Eyes:
     def _default_kind(self) -> str:
         """What the library's default calibration picks on the first split.
 
-        It picks the same on the others; trying all candidates thirty times would take longer
-        than all the rest.
+        Trying all candidates on every split would take longer than all the rest.
         """
         valid, _ = self._split(0)
         auto = AutoCalibration(scale="logits")
