@@ -21,6 +21,7 @@ PUBLIC = {
         "choose_by_score",
         "choose_class_thresholds",
         "distance_from_half",
+        "dropout_mean",
         "dropout_variance",
         "entropy",
         "get",
