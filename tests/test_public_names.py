@@ -122,6 +122,10 @@ PUBLIC = {
         "TableResult",
     ],
     "abstain.plots": [
+        "AbstentionCurve",
+        "AbstentionCurveDisplay",
+        "ConfusionAbstentionDisplay",
+        "PriorsDisplay",
         "RegionDisplay",
         "ReliabilityDisplay",
         "RocAbstentionDisplay",
