@@ -123,6 +123,10 @@ PUBLIC = {
         "TableResult",
     ],
     "abstain.plots": [
+        "AbstentionCurve",
+        "AbstentionCurveDisplay",
+        "ConfusionAbstentionDisplay",
+        "PriorsDisplay",
         "RegionDisplay",
         "ReliabilityDisplay",
         "RocAbstentionDisplay",
