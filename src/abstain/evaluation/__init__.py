@@ -1,7 +1,29 @@
 """How good decisions turned out to be: realised metrics, comparisons, significance, tables."""
 
+from abstain.evaluation._compare import Dataset, compare
+from abstain.evaluation._evaluate import Evaluation, Realised, evaluate
+from abstain.evaluation._grouped_split import grouped_split
+from abstain.evaluation._label_shift import dirichlet_priors, shifted_rows, tweak_one_priors
 from abstain.evaluation._progress import progress
+from abstain.evaluation._risk_coverage import RiskCoverage, risk_coverage
 from abstain.evaluation._significance import best_methods, signed_rank_test
 from abstain.evaluation._table import Cell, ResultTable
 
-__all__ = ["Cell", "ResultTable", "best_methods", "progress", "signed_rank_test"]
+__all__ = [
+    "Cell",
+    "Dataset",
+    "Evaluation",
+    "Realised",
+    "ResultTable",
+    "RiskCoverage",
+    "best_methods",
+    "compare",
+    "dirichlet_priors",
+    "evaluate",
+    "grouped_split",
+    "progress",
+    "risk_coverage",
+    "shifted_rows",
+    "signed_rank_test",
+    "tweak_one_priors",
+]

@@ -1,0 +1,276 @@
+"""Methods side by side: paired resamples, realised metrics, marks of significance.
+
+The protocol of the paper's tables, for a user's own data and methods.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from abstain import metrics as metric_registry
+from abstain._validation import (
+    FloatArray,
+    IntArray,
+    Scale,
+    check_budget,
+    check_same_length,
+    check_scores,
+)
+from abstain.abstainer import Abstainer
+from abstain.decisions import Decisions
+from abstain.evaluation._label_shift import shifted_rows
+from abstain.evaluation._progress import progress as shown
+from abstain.evaluation._significance import Procedure, best_methods
+from abstain.evaluation._table import Cell, ResultTable
+from abstain.metrics import Metric
+
+__all__ = ["Dataset", "compare"]
+
+#: The name of the method that withholds what helps the metric most.
+DELTA_METRIC = "delta-metric"
+
+MethodLike = str | Callable[[FloatArray], FloatArray] | Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Scores of one classifier on labelled validation data and on a target.
+
+    Parameters
+    ----------
+    scores_val, y_val : array-like
+        Validation scores and labels.
+    scores_target, y_target : array-like
+        Target scores, and labels, which are for judging only.
+    scale : {"probabilities", "logits"}
+        What the scores are.
+    samples_target : array-like of shape (n_samples, n_target) or (n_samples, n_target, n_classes)
+        Scores of the target in draws of test-time dropout, for ``"dropout-variance"``.
+    """
+
+    scores_val: ArrayLike
+    y_val: ArrayLike
+    scores_target: ArrayLike
+    y_target: ArrayLike
+    scale: Scale = "probabilities"
+    samples_target: ArrayLike | None = None
+
+    def _checked(self) -> "_Arrays":
+        scores_val = check_scores(self.scores_val, scale=self.scale, name="scores_val")
+        scores = check_scores(
+            self.scores_target,
+            scale=self.scale,
+            name="scores_target",
+            n_classes=scores_val.shape[1],
+        )
+        y_val, y = np.asarray(self.y_val), np.asarray(self.y_target)
+        check_same_length(scores_val=scores_val, y_val=y_val)
+        check_same_length(scores_target=scores, y_target=y)
+        samples = None if self.samples_target is None else np.asarray(self.samples_target)
+        if samples is not None and samples.shape[1] != len(y):
+            raise ValueError(
+                f"`samples_target` must hold every target row in each draw; {len(y)} rows, got "
+                f"shape {samples.shape}."
+            )
+        return _Arrays(scores_val, y_val, scores, y, self.scale, samples)
+
+
+@dataclass(frozen=True, eq=False)
+class _Arrays:
+    """A data set, checked."""
+
+    scores_val: FloatArray
+    y_val: NDArray[Any]
+    scores: FloatArray
+    y: NDArray[Any]
+    scale: Scale
+    samples: NDArray[Any] | None
+
+    def resampled(self, rng: np.random.Generator, priors: ArrayLike | None) -> "_Arrays":
+        """Draw both sides anew with replacement, the target with other proportions if given."""
+        own = rng.integers(len(self.y_val), size=len(self.y_val))
+        rows: IntArray = rng.integers(len(self.y), size=len(self.y))
+        if priors is not None:
+            rows = shifted_rows(self.y, priors, random_state=rng)
+        samples = None if self.samples is None else self.samples[:, rows]
+        return _Arrays(
+            self.scores_val[own],
+            self.y_val[own],
+            self.scores[rows],
+            self.y[rows],
+            self.scale,
+            samples,
+        )
+
+
+def compare(
+    methods: Sequence[str] | Mapping[str, MethodLike],
+    datasets: Dataset | Mapping[str, Dataset],
+    metric: Metric | str,
+    budgets: Sequence[float],
+    *,
+    repeats: int = 30,
+    priors: ArrayLike | None = None,
+    calibration: Any = "auto",
+    shift: Any = "em",
+    level: float = 0.05,
+    procedure: Procedure = "signed-rank",
+    random_state: Any = 0,
+    progress: bool | None = None,
+) -> ResultTable:
+    """Run methods on paired resamples and mark the best of each column.
+
+    Parameters
+    ----------
+    methods : sequence of str, or mapping
+        Names of scores, and ``"delta-metric"`` for withholding what helps the metric most. Or
+        a mapping from any name to a registered score, a function of the probabilities (high is
+        withheld first), or parameters of :class:`abstain.Abstainer` such as
+        ``{"decision": "optimal", "calibration": "bcts"}``.
+    datasets : Dataset or mapping of str to Dataset
+        What to run on.
+    metric : Metric or str
+        What is realised on the kept rows, and what the methods that know a metric optimise.
+    budgets : sequence of float
+        The largest fractions that may be withheld.
+    repeats : int
+        How many bootstrap resamples of validation and target; all methods see the same.
+    priors : array-like of shape (n_classes,), optional
+        Class proportions to simulate in the target; see :func:`shifted_rows`.
+    calibration, shift : str or object
+        As of :class:`abstain.Abstainer`, for methods that do not say otherwise.
+    level : float
+        Level of the one-sided tests within a column.
+    procedure : {"signed-rank", "paper"}
+        How the best are told; see :func:`best_methods`.
+    random_state : int, Generator or None
+        Seeds the resamples.
+    progress : bool, optional
+        Show how far it has come on stderr; when not given, if that is a terminal.
+
+    Returns
+    -------
+    ResultTable
+        Rows are methods; columns are data sets and budgets, with the metric before abstaining
+        as ``base``. It prints as text, Markdown, LaTeX, CSV and JSON.
+
+    Examples
+    --------
+    >>> from abstain.datasets import screening_clinic
+    >>> from abstain.evaluation import Dataset, compare
+    >>> clinic = screening_clinic(1000, 1000, random_state=0)
+    >>> data = Dataset(clinic.scores_val, clinic.y_val, clinic.scores_target, clinic.y_target,
+    ...                scale="logits")
+    >>> table = compare(["delta-metric", "random"], data, "auroc", [0.2], repeats=6,
+    ...                 calibration="platt")
+    >>> [(cell.row[0], cell.best) for cell in table.cells if cell.column[1] == "@20%"]
+    [('delta-metric', True), ('random', False)]
+    """
+    chosen = metric_registry.get(metric)
+    fractions = [check_budget(budget, name="budgets") for budget in budgets]
+    if repeats < 1:
+        raise ValueError(f"`repeats` must be at least 1; got {repeats!r}.")
+    ways = {name: _parameters(way) for name, way in _named(methods).items()}
+    named = {"": datasets} if isinstance(datasets, Dataset) else dict(datasets)
+    arrays = {name: dataset._checked() for name, dataset in named.items()}
+    rng = np.random.default_rng(random_state)
+    values: dict[tuple[str, tuple[str, str]], list[float]] = {}
+    for _ in shown(range(repeats), "compare", show=progress):
+        for name, whole in arrays.items():
+            drawn = whole.resampled(rng, priors)
+            for method, column, value in _repeat(
+                drawn, ways, chosen, fractions, {"calibration": calibration, "shift": shift}
+            ):
+                values.setdefault((method, (name, column)), []).append(value)
+    return _table(values, chosen, level, procedure)
+
+
+def _named(methods: Sequence[str] | Mapping[str, MethodLike]) -> dict[str, MethodLike]:
+    if isinstance(methods, str):
+        raise TypeError("`methods` must be a sequence of names or a mapping; got a single name.")
+    named: dict[str, MethodLike] = (
+        dict(methods) if isinstance(methods, Mapping) else {name: name for name in methods}
+    )
+    if not named:
+        raise ValueError("`methods` is empty; pass at least one, such as 'delta-metric'.")
+    return named
+
+
+def _parameters(method: MethodLike) -> dict[str, Any]:
+    """Return the parameters of Abstainer that a method stands for."""
+    if isinstance(method, Mapping):
+        return dict(method)
+    return {"score": None if method == DELTA_METRIC else method}
+
+
+def _repeat(
+    data: _Arrays,
+    methods: Mapping[str, Mapping[str, Any]],
+    metric: Metric,
+    budgets: Sequence[float],
+    defaults: Mapping[str, Any],
+) -> Iterator[tuple[str, str, float]]:
+    """Yield method, column and realised metric on one resample."""
+    fitted: dict[str, Abstainer] = {}
+    for name, parameters in methods.items():
+        settings = {**defaults, **parameters}
+        # Methods that calibrate alike share the fit.
+        alike = repr(settings["calibration"])
+        if alike not in fitted:
+            fitted[alike] = Abstainer(
+                metric,
+                budget=0.0,
+                scale=data.scale,
+                calibration=settings["calibration"],
+                random_state=0,
+            ).fit(data.scores_val, data.y_val)
+        abstainer = copy(fitted[alike])
+        samples = data.samples if settings.get("score") == "dropout-variance" else None
+        for k, budget in enumerate(budgets):
+            abstainer.set_params(**{**settings, "budget": budget})
+            decisions = abstainer.decide(data.scores, score_samples=samples)
+            if k == 0:
+                everyone = np.zeros(len(data.y), dtype=bool)
+                yield name, "base", _realised(metric, decisions, data.y, everyone)
+            yield name, f"@{budget:.0%}", _realised(metric, decisions, data.y, decisions.abstain)
+
+
+def _realised(
+    metric: Metric, decisions: Decisions, y: NDArray[Any], abstain: NDArray[np.bool_]
+) -> float:
+    kept = ~abstain
+    prediction = decisions.policy.rule.predict(decisions.proba)
+    return metric.observed(
+        y[kept], decisions.proba[kept], prediction=prediction[kept], classes=decisions.classes
+    )
+
+
+def _table(
+    values: Mapping[tuple[str, tuple[str, str]], list[float]],
+    metric: Metric,
+    level: float,
+    procedure: Procedure,
+) -> ResultTable:
+    best = set()
+    for column in dict.fromkeys(place[1] for place in values):
+        methods = [method for method, other in values if other == column]
+        marks = best_methods(
+            [values[method, column] for method in methods],
+            greater_is_better=metric.greater_is_better,
+            level=level,
+            procedure=procedure,
+        )
+        if column[1] != "base":
+            best |= {(m, column) for m, mark in zip(methods, marks, strict=True) if mark}
+    order = list(dict.fromkeys(method for method, _ in values))
+    cells = [
+        Cell((method,), column, tuple(found), (method, column) in best)
+        for (method, column), found in sorted(
+            values.items(), key=lambda item: order.index(item[0][0])
+        )
+    ]
+    return ResultTable(tuple(cells), ("method",), ("dataset", "abstain"), metric.name)

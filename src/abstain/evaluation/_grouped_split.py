@@ -1,0 +1,80 @@
+"""Splitting rows in two such that groups stay together: both eyes of a patient, say."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from abstain._validation import IntArray, check_same_length
+
+__all__ = ["grouped_split"]
+
+
+def grouped_split(
+    groups: ArrayLike,
+    *,
+    y: ArrayLike | None = None,
+    fraction: float = 0.5,
+    random_state: Any = None,
+) -> tuple[IntArray, IntArray]:
+    """Split rows in two at random, each group on one side.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n,)
+        Which group each row belongs to, such as the patient.
+    y : array-like of shape (n,), optional
+        Labels that both sides should have in like proportions. Groups are dealt out in random
+        order, each to the side that is further behind on the group's rarest label.
+    fraction : float
+        The share of rows on the first side, in (0, 1).
+    random_state : int, Generator or None
+        Seeds the order.
+
+    Returns
+    -------
+    first, second : ndarray of int
+        Row numbers of each side, ascending.
+
+    Examples
+    --------
+    >>> patients = np.array([1, 1, 2, 2, 3, 3, 4, 4])
+    >>> first, second = grouped_split(patients, random_state=0)
+    >>> set(patients[first]) & set(patients[second])
+    set()
+    """
+    if not 0 < fraction < 1:
+        raise ValueError(f"`fraction` must be between 0 and 1; got {fraction!r}.")
+    labels = np.asarray(groups)
+    if labels.ndim != 1:
+        raise ValueError(f"`groups` must be one-dimensional; got shape {labels.shape}.")
+    distinct, group = np.unique(labels, return_inverse=True)
+    if len(distinct) < 2:
+        raise ValueError("`groups` must have at least two groups to split.")
+    codes = np.zeros(len(group), dtype=np.intp)
+    if y is not None:
+        given = np.asarray(y)
+        check_same_length(groups=labels, y=given)
+        codes = np.unique(given, return_inverse=True)[1]
+    table = np.zeros((len(distinct), codes.max() + 1))
+    np.add.at(table, (group, codes), 1.0)
+    order = np.random.default_rng(random_state).permutation(len(distinct))
+    on_first = _dealt(table[order], fraction)
+    sides: NDArray[np.bool_] = np.zeros(len(distinct), dtype=bool)
+    sides[order] = on_first
+    return np.flatnonzero(sides[group]), np.flatnonzero(~sides[group])
+
+
+def _dealt(table: NDArray[np.float64], fraction: float) -> NDArray[np.bool_]:
+    """Deal groups, as counts of each label, to two sides in the given proportion."""
+    rarity = table.sum(axis=0)
+    first = np.zeros(table.shape[1])
+    seen = np.zeros(table.shape[1])
+    on_first = np.zeros(len(table), dtype=bool)
+    for k, counts in enumerate(table):
+        rarest = int(np.argmin(np.where(counts > 0, rarity, np.inf)))
+        seen += counts
+        on_first[k] = first[rarest] + counts[rarest] / 2 <= fraction * seen[rarest]
+        if on_first[k]:
+            first += counts
+    return on_first

@@ -1,0 +1,149 @@
+"""Simulated label shift: rows drawn such that the classes come in given proportions.
+
+Three ways that the literature shifts labels by: given proportions (the paper's ratios),
+proportions drawn from a Dirichlet distribution, and one class tweaked.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from abstain._validation import FloatArray, IntArray, check_fraction, check_priors
+
+__all__ = ["dirichlet_priors", "shifted_rows", "tweak_one_priors"]
+
+
+def shifted_rows(
+    y: ArrayLike,
+    priors: ArrayLike,
+    *,
+    size: int | None = None,
+    replace: bool = True,
+    random_state: Any = None,
+) -> IntArray:
+    """Draw rows such that the classes come in the given proportions.
+
+    Within a class every row is equally likely: p(x | y) stays, p(y) moves.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels.
+    priors : array-like of shape (n_classes,)
+        Proportion of each class, in the sorted order of the labels; one number means the second
+        class of two. For ratios such as 1:2 divide by their sum.
+    size : int, optional
+        How many rows to draw; n when not given, or as many as there are without replacement.
+    replace : bool
+        Draw with replacement, or each row at most once.
+    random_state : int, Generator or None
+        Seeds the draws.
+
+    Returns
+    -------
+    ndarray of int
+        Row numbers, in random order. The counts of the classes are the proportions rounded.
+
+    Examples
+    --------
+    >>> y = np.array([0] * 50 + [1] * 50)
+    >>> rows = shifted_rows(y, [2 / 3, 1 / 3], size=30, random_state=0)
+    >>> np.bincount(y[rows]).tolist()
+    [20, 10]
+    """
+    labels = np.asarray(y)
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError("`y` must have at least two classes for their proportions to shift.")
+    proportions = check_priors(priors, n_classes=len(classes))
+    present = np.bincount(codes)
+    if size is None:
+        possible = present[proportions > 0] / proportions[proportions > 0]
+        size = len(codes) if replace else int(possible.min() + 1e-9)
+    counts = _rounded(proportions * size)
+    if not replace and (counts > present).any():
+        short = classes[np.argmax(counts - present)]
+        raise ValueError(
+            f"`size` {size} needs more rows of class {short!r} than there are; draw fewer, or "
+            f"pass replace=True."
+        )
+    rng = np.random.default_rng(random_state)
+    drawn = [
+        rng.choice(np.flatnonzero(codes == c), size=count, replace=replace)
+        for c, count in enumerate(counts)
+    ]
+    rows: IntArray = rng.permutation(np.concatenate(drawn))
+    return rows
+
+
+def dirichlet_priors(
+    n_classes: int, *, concentration: float = 1.0, random_state: Any = None
+) -> FloatArray:
+    """Draw class proportions from a symmetric Dirichlet distribution.
+
+    Parameters
+    ----------
+    n_classes : int
+        How many classes.
+    concentration : float
+        Above 0; small gives strong shifts, large nearly equal classes.
+    random_state : int, Generator or None
+        Seeds the draw.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+
+    References
+    ----------
+    Lipton, Wang, Smola. Detecting and correcting for label shift with black box predictors.
+    ICML 2018.
+
+    Examples
+    --------
+    >>> round(float(dirichlet_priors(3, random_state=0).sum()), 6)
+    1.0
+    """
+    if not concentration > 0:
+        raise ValueError(f"`concentration` must be above 0; got {concentration!r}.")
+    rng = np.random.default_rng(random_state)
+    priors: FloatArray = rng.dirichlet(np.full(n_classes, float(concentration)))
+    return priors
+
+
+def tweak_one_priors(n_classes: int, proportion: float, *, tweaked: int = 0) -> FloatArray:
+    """Return proportions in which one class has a given share and the others split the rest.
+
+    Parameters
+    ----------
+    n_classes : int
+        How many classes.
+    proportion : float
+        The share of the tweaked class, in [0, 1].
+    tweaked : int
+        Which class, by column number.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+
+    Examples
+    --------
+    >>> tweak_one_priors(3, 0.8).round(2).tolist()
+    [0.8, 0.1, 0.1]
+    """
+    share = check_fraction(proportion, name="proportion")
+    if not 0 <= tweaked < n_classes:
+        raise ValueError(f"`tweaked` must be a class from 0 to {n_classes - 1}; got {tweaked!r}.")
+    priors = np.full(n_classes, (1 - share) / (n_classes - 1))
+    priors[tweaked] = share
+    return priors
+
+
+def _rounded(wanted: FloatArray) -> IntArray:
+    """Round counts such that they keep their sum: largest remainders first."""
+    counts = np.floor(wanted + 1e-9).astype(np.intp)
+    missing = round(float(wanted.sum())) - int(counts.sum())
+    counts[np.argsort(counts - wanted, kind="stable")[:missing]] += 1
+    return counts
