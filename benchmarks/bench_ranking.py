@@ -82,7 +82,7 @@ def _algorithm_1() -> Iterator[Row]:
         return
     theirs = factory(
         n_samples=samples,
-        fpr_thresh=0.01,
+        fpr_threshold=0.01,
         num_to_abstain_on=withheld,
         smoothing_window_size=11,
         return_max_across_windows=True,

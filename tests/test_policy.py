@@ -4,9 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from abstain import Abstainer, Policy
-from abstain._exceptions import PolicyError
+from abstain._exceptions import AssumptionWarning, PolicyError
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 
 
@@ -65,7 +67,7 @@ def test_the_file_says_what_the_policy_is(path):
     content = json.loads(path.read_text())
     assert content["format"] == "abstain-policy"
     assert content["schema_version"] == 1
-    assert content["metric"] == {"name": "sensitivity@specificity=0.9"}
+    assert content["metric"]["name"] == "sensitivity@specificity=0.9"
     assert content["withhold"]["kind"] == "interval"
     assert content["estimate"]["after"]["value"] > content["estimate"]["before"]["value"]
 
@@ -132,3 +134,117 @@ def test_a_failed_save_keeps_the_old_file(decided, path, monkeypatch):
 def test_scores_of_the_wrong_width_are_refused(decided):
     with pytest.raises(ValueError, match="each of the 2 classes; got 3 columns"):
         decided[1].policy.apply(np.zeros((2, 3)))
+
+
+def test_numbers_of_a_row_stand_on_one_line(path):
+    text = path.read_text()
+    assert '"target": [0.' in text
+    assert len(text.splitlines()) < 700
+
+
+def test_a_data_frame_is_applied_to_as_its_numbers_are(decided):
+    pandas = pytest.importorskip("pandas")
+    clinic, decisions = decided
+    frame = pandas.DataFrame({"zero": 0.0, "logit": clinic.scores_target})
+    assert (decisions.policy.apply(frame).abstain == decisions.abstain).all()
+
+
+@pytest.mark.parametrize("shift", ["em", "none", "known"])
+@pytest.mark.parametrize("score", [None, "class-thresholds", "entropy"])
+def test_adapting_to_the_same_rows_changes_nothing(decided, shift, score, tmp_path):
+    from abstain.shift import KnownPriors
+
+    clinic, _ = decided
+    abstainer = Abstainer(
+        "sensitivity@specificity=0.9",
+        budget=0.15,
+        score=score,
+        shift=KnownPriors([0.7, 0.3]) if shift == "known" else shift,
+        calibration="platt",
+        scale="logits",
+        random_state=0,
+    )
+    decisions = abstainer.fit(clinic.scores_val, clinic.y_val).decide(clinic.scores_target)
+    decisions.policy.save(tmp_path / "policy.json")
+    again = Policy.load(tmp_path / "policy.json").adapt(clinic.scores_target)
+    assert again.priors == pytest.approx(decisions.priors, abs=1e-6)
+    same = again.apply(clinic.scores_target).abstain == decisions.abstain
+    assert same.mean() > (0.97 if score == "class-thresholds" else 0.999)
+
+
+def test_adapting_follows_the_proportions_without_the_labelled_data(path):
+    recent = screening_clinic(100, 20_000, random_state=5)
+    ill = recent.y_target == 1
+    # Nine in ten of the recent patients are healthy again.
+    rows = np.concatenate([np.flatnonzero(~ill), np.flatnonzero(ill)[: (~ill).sum() // 9]])
+    adapted = Policy.load(path).adapt(recent.scores_target[rows])
+    assert adapted.priors[1] == pytest.approx(0.1, abs=0.02)
+    assert adapted.assumption.passes
+    assert "label shift explains" in str(adapted.assumption)
+    assert adapted.apply(recent.scores_target[rows]).abstain.mean() == pytest.approx(
+        0.15, abs=1e-3
+    )
+    adapted.save(path)
+    loaded = Policy.load(path)
+    assert loaded.assumption == adapted.assumption
+    assert loaded.to_dict() == adapted.to_dict()
+
+
+def test_adapting_to_something_else_warns(decided):
+    clinic, decisions = decided
+    squeezed = 0.3 * clinic.scores_target - 2
+    with pytest.warns(AssumptionWarning, match="no class proportions explain"):
+        adapted = decisions.policy.adapt(squeezed)
+    assert not adapted.assumption.passes
+
+
+def test_every_mode_is_carried_and_adapts(decided, tmp_path):
+    from abstain import Cost
+
+    clinic, _ = decided
+    modes = [
+        {"budget": 100},
+        {"target": 0.9},
+        {"target": {"sensitivity": 0.9, "specificity": 0.85}},
+        {"cost": Cost(0.1)},
+        {"cost": Cost([40, 10], [[0, 300], [9000, 0]])},
+        {"cost": Cost(0.2, value_of_metric=1.0)},
+    ]
+    for mode in modes:
+        abstainer = Abstainer(
+            "auroc", **mode, calibration="platt", scale="logits", random_state=0
+        ).fit(clinic.scores_val, clinic.y_val)
+        decisions = abstainer.decide(clinic.scores_target)
+        decisions.policy.save(tmp_path / "policy.json")
+        loaded = Policy.load(tmp_path / "policy.json")
+        assert (loaded.apply(clinic.scores_target).abstain == decisions.abstain).all()
+        adapted = loaded.adapt(clinic.scores_target)
+        assert (adapted.apply(clinic.scores_target).abstain == decisions.abstain).mean() > 0.999
+
+
+def test_a_policy_that_cannot_adapt_says_so(decided):
+    from dataclasses import replace
+
+    with pytest.raises(ValueError, match="cannot adapt"):
+        replace(decided[1].policy, source=None).adapt(decided[0].scores_target)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(st.floats(-8, 8), min_size=1, max_size=40),
+    st.sampled_from(["auroc", "kappa", "accuracy", "f1"]),
+    st.sampled_from([0.0, 0.1, 0.5, 3]),
+)
+def test_applied_to_its_own_batch_a_policy_keeps_the_budget(decided, scores, metric, budget):
+    clinic, _ = decided
+    scores = np.array(scores)
+    abstainer = Abstainer(
+        metric, budget=budget, calibration="platt", shift="none", scale="logits", random_state=0
+    ).fit(clinic.scores_val, clinic.y_val)
+    decisions = abstainer.decide(scores)
+    content = json.loads(json.dumps(decisions.policy.to_dict()))
+    again = Policy.from_dict(content).apply(scores)
+    assert (again.abstain == decisions.abstain).all()
+    assert (again.prediction == decisions.prediction).all()
+    most = budget if isinstance(budget, int) else budget * len(scores)
+    assert again.abstain.sum() <= min(most, len(scores) - 1)

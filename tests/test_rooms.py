@@ -11,6 +11,7 @@ PACKAGE = Path(abstain.__file__).parent
 ROOMS = [
     "_exceptions",
     "_files",
+    "_frames",
     "_validation",
     "_kernels",
     "calibration",
@@ -31,7 +32,10 @@ ROOMS = [
     "report",
     "cli",
     # Bridges to foreign packages stand below all rooms; nothing imports them at its top.
+    "mlflow",
+    "keras",
     "onnx",
+    "torch",
 ]
 MODULES = sorted(
     path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem != "__init__"

@@ -6,8 +6,9 @@ withhold what helps the metric most (the paper's Section 5).
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
@@ -15,23 +16,42 @@ from sklearn.utils.validation import check_is_fitted
 from abstain import baselines, calibration, metrics, shift
 from abstain._validation import (
     FloatArray,
-    IntArray,
     Scale,
+    check_classes,
     check_labels,
     check_same_length,
     check_sample_weight,
+    check_scores,
     check_seed,
 )
 from abstain.calibration import Calibrator
 from abstain.decisions import Decisions, Estimate, EstimatedValue
 from abstain.metrics import Choice, Decision, Metric
 from abstain.policy import Policy
-from abstain.regions import Interval, Region
+from abstain.regions import Interval, Mask
 from abstain.rules import Argmax
-from abstain.selection import budget_capacity
+from abstain.selection import (
+    RATES,
+    Certificate,
+    Cost,
+    Evidence,
+    Selection,
+    Source,
+    budget_capacity,
+    certified_choice,
+    certify,
+    check_confidence,
+    claims_of,
+    split_for_certificate,
+)
 from abstain.shift import ShiftEstimator
 
 __all__ = ["Abstainer", "Decisions", "Estimate", "EstimatedValue"]
+
+Uncertainty = Literal["labels", "labels+priors"]
+
+# How many draws of the class proportions an interval is made of.
+_PRIOR_DRAWS = 100
 
 
 class Abstainer(BaseEstimator):
@@ -41,10 +61,20 @@ class Abstainer(BaseEstimator):
     ----------
     metric : Metric or str
         What to make as good as possible on the rows that are kept.
-    budget : float
-        The largest fraction of a batch that may be withheld, in [0, 1).
-    target, cost, confidence : None
-        Other ways to say how much to withhold; not supported yet.
+    budget : float or int, optional
+        The largest part of a batch that may be withheld: a fraction in [0, 1), or as a whole
+        number a count.
+    target : float or dict, optional
+        Withhold as few as possible for the metric to reach this; or several, such as
+        ``{"sensitivity": 0.85, "specificity": 0.80}``, which share one decision threshold.
+    cost : Cost, optional
+        Withhold where a person is cheaper than the mistake to be expected. Exactly one of
+        ``budget``, ``target`` and ``cost`` is given.
+    confidence : float, optional
+        Prove it: half of the labelled data is held out to certify the rule, and with a target
+        the smallest abstention is returned that they certify with this confidence.
+    prior_range : pair, optional
+        The range of class proportions for a certificate that depends on them.
     score : str or callable, optional
         Withhold by a metric-agnostic score of uncertainty instead, such as
         ``"max-probability"``; the metric is then only estimated. ``"class-thresholds"`` are
@@ -58,6 +88,9 @@ class Abstainer(BaseEstimator):
         How the target's class proportions are estimated.
     scale : {"probabilities", "logits"}
         What the scores are; never guessed.
+    uncertainty : {"labels", "labels+priors"}
+        What the intervals of ``decisions.estimate`` hold: the noise of the unknown labels, or
+        also how uncertain the estimated class proportions are.
     random_state : int, Generator or None
         Seeds whatever is drawn at random. A fixed number gives the same answer on any
         number of threads.
@@ -92,13 +125,15 @@ class Abstainer(BaseEstimator):
         *,
         budget: float | None = None,
         target: float | dict[str, float] | None = None,
-        cost: Any = None,
+        cost: Cost | None = None,
         confidence: float | None = None,
+        prior_range: tuple[ArrayLike, ArrayLike] | None = None,
         score: str | Callable[..., FloatArray] | None = None,
         decision: Decision = "argmax",
         calibration: Calibrator | str = "auto",
         shift: ShiftEstimator | str = "em",
         scale: Scale = "probabilities",
+        uncertainty: Uncertainty = "labels",
         random_state: Any = None,
     ) -> None:
         self.metric = metric
@@ -106,11 +141,13 @@ class Abstainer(BaseEstimator):
         self.target = target
         self.cost = cost
         self.confidence = confidence
+        self.prior_range = prior_range
         self.score = score
         self.decision = decision
         self.calibration = calibration
         self.shift = shift
         self.scale = scale
+        self.uncertainty = uncertainty
         self.random_state = random_state
 
     def fit(
@@ -138,22 +175,31 @@ class Abstainer(BaseEstimator):
         -------
         self
         """
-        self._check_parameters()
         metric = metrics.get(self.metric)
-        calibrator = clone(calibration.get(self.calibration, scale=self.scale))
-        calibrator.fit(scores_val, y_val, sample_weight, classes=classes)
-        n_classes = len(calibrator.classes_)
-        if metric.binary_only and n_classes != 2:
-            raise ValueError(
-                f"`metric` {metric.name!r} is for two classes; the scores have {n_classes}. "
-                f"Use a metric for many, such as 'kappa:quadratic', or join the classes."
+        self._check_parameters(metric)
+        # What the scores came as tells how precise they are, so the calibrator gets that.
+        scores = np.asarray(scores_val)
+        n, n_classes = check_scores(scores, scale=self.scale, name="scores_val").shape
+        columns = check_classes(y_val, n_columns=n_classes, classes=classes)
+        codes = check_labels(y_val, classes=columns, n_rows=n, name="y_val")
+        weight = check_sample_weight(sample_weight, n_rows=n)
+        self._check_classes(metric, n_classes)
+        fitting, certifying = np.arange(n), None
+        if self.confidence is not None:
+            fitting, certifying = split_for_certificate(
+                codes, classes=columns, weight=weight, seed=check_seed(self.random_state)
             )
+        part = None if weight is None else weight[fitting]
+        calibrator = clone(calibration.get(self.calibration, scale=self.scale))
+        calibrator.fit(scores[fitting], columns[codes[fitting]], part, classes=columns)
         self.metric_ = metric
         self.calibrator_ = calibrator
         self.classes_ = calibrator.classes_
-        self._proba_val: FloatArray = calibrator.predict_proba(scores_val)
-        self._codes_val: IntArray = check_labels(y_val, classes=self.classes_, name="y_val")
-        self._weight_val = check_sample_weight(sample_weight, n_rows=len(self._codes_val))
+        self._source = Source(calibrator.predict_proba(scores[fitting]), codes[fitting], part)
+        self._certifying: Source | None = None
+        if certifying is not None:
+            proba = calibrator.predict_proba(scores[certifying])
+            self._certifying = Source(proba, codes[certifying])
         return self
 
     def decide(
@@ -184,26 +230,20 @@ class Abstainer(BaseEstimator):
         proba = self.calibrator_.predict_proba(scores_target)
         weight = check_sample_weight(sample_weight, n_rows=len(proba))
         estimator = clone(shift.get(self.shift)).fit(
-            self._proba_val,
+            self._source.proba,
             proba,
-            self._codes_val,
-            sample_weight_source=self._weight_val,
+            self._source.codes,
+            sample_weight_source=self._source.weight,
             sample_weight_target=weight,
         )
         seed = check_seed(self.random_state)
         proba = estimator.transform(proba)
-        values: FloatArray | None = None
-        if score_samples is None:
-            choice = self._choose(proba, weight, seed, estimator)
+        values: Mask | None = None
+        certificate: Certificate | None = None
+        if score_samples is not None:
+            choice, values = self._choose_by_samples(score_samples, proba, weight, estimator)
         else:
-            adapted = (
-                estimator.transform(self.calibrator_.predict_proba(sample))
-                for sample in score_samples
-            )
-            capacity = budget_capacity(float(self.budget or 0), len(proba), weight)
-            region, values = baselines.choose_by_samples(adapted, capacity, sample_weight=weight)
-            check_same_length(scores_target=proba, score_samples=values)
-            choice = Choice(region=region, rule=Argmax())
+            choice, certificate = self._choose(proba, weight, seed, estimator)
         policy = Policy(
             classes=self.classes_,
             calibrator=self.calibrator_,
@@ -212,15 +252,33 @@ class Abstainer(BaseEstimator):
             region=choice.region,
             rule=choice.rule,
             metric=self.metric_,
+            selection=self._selection.plain(),
+            # A fitted estimator holds the batch; the policy needs to know only how to estimate.
+            shift=clone(estimator),
+            source=self._source.compact(),
+            certificate=certificate,
         )
         if values is None:
             decisions = policy.decide(proba, weight, seed=seed)
         else:
             # A variance over draws is not a function of the probabilities the policy reads.
             nobody = replace(policy, region=Interval.empty()).decide(proba, weight, seed=seed)
-            decisions = replace(nobody, abstain=values >= region.threshold)
+            decisions = replace(nobody, abstain=values)
+        if self.uncertainty == "labels+priors":
+            draws = estimator.prior_draws(_PRIOR_DRAWS, seed=seed)
+            decisions = replace(decisions, prior_draws=draws)
         # The policy carries what was estimated on the batch it was chosen on.
         return replace(decisions, policy=replace(policy, estimate=decisions.estimate))
+
+    @property
+    def _selection(self) -> Selection:
+        return Selection(
+            budget=self.budget,
+            target=self.target,
+            cost=self.cost,
+            score=self.score,
+            decision=self.decision,
+        )
 
     def _choose(
         self,
@@ -228,30 +286,60 @@ class Abstainer(BaseEstimator):
         weight: FloatArray | None,
         seed: int,
         estimator: ShiftEstimator,
-    ) -> Choice:
-        capacity = budget_capacity(float(self.budget or 0), len(proba), weight)
-        if self.score is None:
-            return self.metric_.choose(
-                proba, capacity, sample_weight=weight, decision=self.decision
-            )
-        region: Region
-        if self.score == "class-thresholds":
-            # The validation data as they would look with the target's class proportions.
-            moved = estimator.weights_[self._codes_val]
-            region = baselines.choose_class_thresholds(
-                self.metric_,
+    ) -> tuple[Choice, Certificate | None]:
+        selection, metric = self._selection, self.metric_
+        if self._certifying is None or self.confidence is None:
+            return selection.choose(
+                metric,
                 proba,
-                capacity,
-                y_val=self._codes_val,
-                proba_val=estimator.transform(self._proba_val),
                 sample_weight=weight,
-                sample_weight_val=moved if self._weight_val is None else moved * self._weight_val,
+                seed=seed,
+                source=self._source,
+                weights=estimator.weights_,
+            ), None
+        certifying, codes = estimator.transform(self._certifying.proba), self._certifying.codes
+        family = selection.family(metric, proba, weight, seed, self._source, estimator.weights_)
+        if self.target is not None:
+            found = certified_choice(
+                claims_of(metric, self.target),
+                proba,
+                proba_certify=certifying,
+                codes_certify=codes,
+                confidence=self.confidence,
+                family=family,
+                sample_weight=weight,
+                classes=self.classes_,
+                prior_range=self.prior_range,
+                n_labelled=len(codes) + len(self._source.codes),
             )
-        else:
-            region = baselines.choose_by_score(
-                self.score, proba, capacity, sample_weight=weight, seed=seed
-            )
-        return Choice(region=region, rule=Argmax())
+            return found.choice, found.certificate
+        choice = selection.choose(
+            metric,
+            proba,
+            sample_weight=weight,
+            seed=seed,
+            source=self._source,
+            weights=estimator.weights_,
+        )
+        prediction = choice.rule.predict(certifying)
+        abstain = choice.region.contains(certifying, prediction)
+        evidence = Evidence.of(certifying, codes, prediction, abstain)
+        return choice, certify(evidence, confidence=self.confidence, classes=self.classes_)
+
+    def _choose_by_samples(
+        self,
+        score_samples: Iterable[ArrayLike],
+        proba: FloatArray,
+        weight: FloatArray | None,
+        estimator: ShiftEstimator,
+    ) -> tuple[Choice, Mask]:
+        adapted = (
+            estimator.transform(self.calibrator_.predict_proba(sample)) for sample in score_samples
+        )
+        capacity = budget_capacity(self.budget or 0.0, len(proba), weight)
+        region, values = baselines.choose_by_samples(adapted, capacity, sample_weight=weight)
+        check_same_length(scores_target=proba, score_samples=values)
+        return Choice(region=region, rule=Argmax()), values >= region.threshold
 
     def _check_samples(self, score_samples: Iterable[ArrayLike] | None) -> None:
         if (self.score == "dropout-variance") != (score_samples is not None):
@@ -260,18 +348,28 @@ class Abstainer(BaseEstimator):
                 "test-time dropout to decide(), for that score and for no other."
             )
 
-    def _check_parameters(self) -> None:
-        given = [name for name in ("budget", "target", "cost") if getattr(self, name) is not None]
-        if len(given) != 1:
+    def _check_classes(self, metric: Metric, n_classes: int) -> None:
+        if metric.binary_only and n_classes != 2:
             raise ValueError(
-                f"Pass exactly one of `budget`, `target`, `cost`; "
-                f"got {' and '.join(given) if given else 'none of them'}."
+                f"`metric` {metric.name!r} is for two classes; the scores have {n_classes}. "
+                f"Use a metric for many, such as 'kappa:quadratic', or join the classes."
             )
-        if given != ["budget"] or self.confidence is not None:
-            raise NotImplementedError("Only `budget` is supported yet; pass e.g. budget=0.15.")
-        if self.decision not in ("argmax", "optimal"):
-            raise ValueError(f'`decision` must be "argmax" or "optimal"; got {self.decision!r}.')
-        budget_capacity(self.budget, 1)  # type: ignore[arg-type]
+        if isinstance(self.target, dict) and n_classes != 2 and {*self.target} & {*RATES}:
+            raise ValueError(
+                f"`target` names a sensitivity or specificity, which are for two classes; the "
+                f"scores have {n_classes}. Use e.g. 'balanced-accuracy' or 'recall:macro'."
+            )
+        if self.cost is not None:
+            self.cost.check_n_classes(n_classes)
+
+    def _check_parameters(self, metric: Metric) -> None:
+        self._selection.check(metric)
+        if self.confidence is not None:
+            check_confidence(self.confidence)
+        elif self.prior_range is not None:
+            raise ValueError("`prior_range` is for a certificate; pass `confidence` with it.")
+        if self.uncertainty not in get_args(Uncertainty):
+            raise ValueError(
+                f'`uncertainty` must be "labels" or "labels+priors"; got {self.uncertainty!r}.'
+            )
         shift.get(self.shift)
-        if self.score is not None:
-            baselines.get(self.score)

@@ -1,5 +1,6 @@
 """Decisions: what was decided about each row of a batch, and what it is expected to do."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -7,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from abstain._kernels.adapt import adapted
 from abstain._validation import FloatArray, IntArray
 from abstain.metrics import Metric
 from abstain.regions import Mask
+from abstain.shift import ratio_of_priors
 
 if TYPE_CHECKING:
     from abstain.policy import Policy
+    from abstain.selection import Certificate
 
 __all__ = ["Decisions", "Estimate", "EstimatedValue", "estimate_metric"]
 
@@ -30,7 +34,8 @@ class EstimatedValue:
         The estimate.
     interval : tuple of float
         Ends of the 90% interval. It holds the noise of the unknown labels: how the metric would
-        come out over and over if labels were drawn from the probabilities.
+        come out over and over if labels were drawn from the probabilities; and, where asked for,
+        the uncertainty of the class proportions.
     """
 
     value: float
@@ -66,8 +71,12 @@ class Decisions:
         The label of each column.
     policy : Policy
         The rule, as data.
+    certificate : Certificate or None
+        What held-out labels prove about the rule, where that was asked for.
     sample_weight : ndarray of shape (n,) or None
         How much each row counts.
+    prior_draws : ndarray of shape (n_draws, n_classes) or None
+        Class proportions drawn from their uncertainty, which the intervals then hold too.
     """
 
     abstain: Mask
@@ -77,6 +86,7 @@ class Decisions:
     policy: "Policy"
     sample_weight: FloatArray | None = None
     seed: int = 0
+    prior_draws: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.abstain)
@@ -90,6 +100,11 @@ class Decisions:
     def source_priors(self) -> FloatArray:
         """Class proportions of the validation data."""
         return self.policy.source_priors
+
+    @property
+    def certificate(self) -> "Certificate | None":
+        """What held-out labels prove about the rule, where that was asked for."""
+        return self.policy.certificate
 
     @property
     def abstention_rate(self) -> float:
@@ -106,6 +121,12 @@ class Decisions:
             self.abstain,
             sample_weight=self.sample_weight,
             seed=self.seed,
+            # Ratios of drawn to estimated proportions move the probabilities.
+            prior_ratios=(
+                None
+                if self.prior_draws is None
+                else [ratio_of_priors(drawn, self.priors) for drawn in self.prior_draws]
+            ),
         )
 
     def __repr__(self) -> str:
@@ -123,20 +144,39 @@ def estimate_metric(
     *,
     sample_weight: FloatArray | None = None,
     seed: int = 0,
+    prior_ratios: Sequence[FloatArray] | None = None,
 ) -> Estimate:
-    """Estimate a metric on all rows and on the kept rows, with 90% intervals."""
+    """Estimate a metric on all rows and on the kept rows, with 90% intervals.
+
+    With ``prior_ratios`` the labels are drawn from the probabilities as they would be at other
+    class proportions, those drawn from the uncertainty of the shift.
+    """
 
     def on(rows: Mask) -> EstimatedValue:
         weight = None if sample_weight is None else sample_weight[rows]
-        value = metric.expected(proba[rows], prediction=prediction[rows], sample_weight=weight)
-        draws = metric.draws(
-            proba[rows],
-            prediction=prediction[rows],
-            sample_weight=weight,
-            n_draws=N_DRAWS,
-            seed=seed,
-        )
-        return EstimatedValue(value, _interval(draws, value))
+        columns = prediction[rows]
+        value = metric.expected(proba[rows], prediction=columns, sample_weight=weight)
+
+        def draws(moved: FloatArray, n_draws: int, number: int) -> FloatArray:
+            return metric.draws(
+                moved,
+                prediction=columns,
+                sample_weight=weight,
+                n_draws=n_draws,
+                seed=seed + number,
+            )
+
+        if prior_ratios is None:
+            found = draws(proba[rows], N_DRAWS, 0)
+        else:
+            each = -(-N_DRAWS // len(prior_ratios))
+            found = np.concatenate(
+                [
+                    draws(adapted(proba[rows], ratios), each, number)
+                    for number, ratios in enumerate(prior_ratios)
+                ]
+            )
+        return EstimatedValue(value, _interval(found, value))
 
     return Estimate(before=on(np.ones_like(abstain)), after=on(~abstain))
 

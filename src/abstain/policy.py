@@ -7,7 +7,9 @@ and a checksum that tells an edited or damaged file from a whole one.
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass, field
+import re
+import warnings
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -15,10 +17,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 
 import abstain
-from abstain import calibration, metrics
-from abstain._exceptions import PolicyError
+from abstain import calibration, metrics, shift
+from abstain._exceptions import AssumptionWarning, PolicyError
 from abstain._files import write_text
 from abstain._kernels.adapt import adapted
 from abstain._validation import FloatArray, check_sample_weight
@@ -26,14 +29,19 @@ from abstain.baselines import ScoreThreshold
 from abstain.calibration import Calibrator
 from abstain.decisions import Decisions, Estimate, EstimatedValue
 from abstain.metrics import Metric
-from abstain.regions import GainThreshold, Interval, Region
+from abstain.regions import GainThreshold, Interval, Region, TopShare
 from abstain.rules import DecisionRule, rule_from_dict
-from abstain.shift import ratio_of_priors
+from abstain.selection import AssumptionCheck, Certificate, Selection, Source, check_mixture
+from abstain.shift import ShiftEstimator, ratio_of_priors
 
 __all__ = ["Policy"]
 
 FORMAT = "abstain-policy"
 SCHEMA_VERSION = 1
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +66,16 @@ class Policy:
         The metric the rule was chosen for.
     estimate : Estimate or None
         The metric on the batch the rule was chosen on.
+    selection : Selection or None
+        How much was to be withheld, and by what order; for :meth:`adapt`.
+    shift : ShiftEstimator or None
+        How the class proportions were estimated; for :meth:`adapt`.
+    source : Source or None
+        A compact summary of the labelled source; for :meth:`adapt`.
+    certificate : Certificate or None
+        What held-out labels prove about the rule.
+    assumption : AssumptionCheck or None
+        Of an adapted policy: whether label shift explains the recent scores.
     created : str
         When, in UTC.
     version : str
@@ -72,7 +90,12 @@ class Policy:
     rule: DecisionRule
     metric: Metric
     estimate: Estimate | None = None
-    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    selection: Selection | None = None
+    shift: ShiftEstimator | None = None
+    source: Source | None = None
+    certificate: Certificate | None = None
+    assumption: AssumptionCheck | None = None
+    created: str = field(default_factory=_now)
     version: str = abstain.__version__
 
     @cached_property
@@ -116,6 +139,82 @@ class Policy:
             seed=seed,
         )
 
+    def adapt(
+        self,
+        scores_recent: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        drop_certificate: bool = False,
+    ) -> Self:
+        """Return the policy for what the rows have become, from unlabelled recent rows alone.
+
+        The class proportions are estimated again and the region is chosen again, the way they
+        were at first. The calibration stays.
+
+        Parameters
+        ----------
+        scores_recent : array-like of shape (n,) or (n, n_classes)
+            Scores of recent rows, as many as possible.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts.
+        drop_certificate : bool
+            Choose again although the rule is certified; the new policy has no certificate.
+
+        Returns
+        -------
+        Policy
+            Its ``assumption`` says whether label shift explains the recent scores. If not, there
+            is a warning too: the new proportions are then not to be trusted.
+
+        Raises
+        ------
+        ValueError
+            If the policy does not carry what it takes, or is certified: a certified rule holds
+            at every prevalence and needs no adapting.
+        """
+        if self.selection is None or self.source is None or self.shift is None:
+            raise ValueError(
+                "This policy cannot adapt: it does not carry how it was chosen. Make it with "
+                "Abstainer.decide(), from a shift estimator and a score with registered names."
+            )
+        if self.certificate is not None and not drop_certificate:
+            raise ValueError(
+                "This policy is certified at every prevalence and needs no adapting. Pass "
+                "drop_certificate=True to choose again without the certificate."
+            )
+        calibrated = self.calibrator.predict_proba(scores_recent)
+        weight = check_sample_weight(sample_weight, n_rows=len(calibrated))
+        assumption = check_mixture(self.source, calibrated, weight)
+        if not assumption.passes:
+            warnings.warn(f"Adapting a policy: {assumption}.", AssumptionWarning, stacklevel=2)
+        estimator = clone(self.shift).fit(
+            self.source.proba,
+            calibrated,
+            self.source.codes,
+            sample_weight_source=self.source.weight,
+            sample_weight_target=weight,
+        )
+        proba = adapted(calibrated, estimator.weights_)
+        choice = self.selection.choose(
+            self.metric,
+            proba,
+            sample_weight=weight,
+            source=self.source,
+            weights=estimator.weights_,
+        )
+        policy = replace(
+            self,
+            source_priors=estimator.source_priors_,
+            priors=estimator.priors_,
+            region=choice.region,
+            rule=choice.rule,
+            certificate=None,
+            assumption=assumption,
+            created=_now(),
+            version=abstain.__version__,
+        )
+        return replace(policy, estimate=policy.decide(proba, weight).estimate)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the policy as plain data."""
         return {
@@ -133,6 +232,11 @@ class Policy:
             },
             "decision": self.rule.to_dict(),
             "withhold": self.region.to_dict(),
+            "certificate": _optional(self.certificate),
+            "assumption": _optional(self.assumption),
+            "selection": _optional(self.selection),
+            "shift": None if self.shift is None else _shift_to_dict(self.shift),
+            "source": _optional(self.source),
         }
 
     @classmethod
@@ -170,6 +274,11 @@ class Policy:
             rule=rule_from_dict(data["decision"]),
             metric=metrics.from_dict(data["metric"]),
             estimate=_estimate_from_dict(data["estimate"]),
+            certificate=_read_optional(Certificate, data["certificate"]),
+            assumption=_read_optional(AssumptionCheck, data["assumption"]),
+            selection=_read_optional(Selection, data["selection"]),
+            shift=_shift_from_dict(data["shift"]),
+            source=_read_optional(Source, data["source"]),
             created=data["created"],
             version=data["library_version"],
         )
@@ -177,7 +286,8 @@ class Policy:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy to a JSON file, whole or not at all."""
         content = self.to_dict()
-        write_text(path, json.dumps({**content, "sha256": _checksum(content)}, indent=2) + "\n")
+        text = json.dumps({**content, "sha256": _checksum(content)}, indent=2)
+        write_text(path, _rows_on_lines(text) + "\n")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -215,6 +325,45 @@ def _checksum(content: dict[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
+def _rows_on_lines(text: str) -> str:
+    """Put each list of plain numbers on one line, for people; no string can look like one."""
+    return re.sub(
+        r"\[\n\s*([^\[\]{}\"]*?)\s*\]",
+        lambda found: "[" + re.sub(r",\s+", ", ", found.group(1)) + "]",
+        text,
+    )
+
+
+def _optional(part: Any) -> dict[str, Any] | None:
+    data: dict[str, Any] | None = None if part is None else part.to_dict()
+    return data
+
+
+def _read_optional(kind: Any, data: dict[str, Any] | None) -> Any:
+    return None if data is None else kind.from_dict(data)
+
+
+def _shift_to_dict(estimator: ShiftEstimator) -> dict[str, Any] | None:
+    """Return the estimator's name and parameters; None where these are more than plain data."""
+    parameters = {
+        key: value.tolist() if isinstance(value, np.ndarray) else value
+        for key, value in estimator.get_params(deep=False).items()
+    }
+    try:
+        json.dumps(parameters, allow_nan=False)
+        shift.get(estimator.name)
+    except (TypeError, ValueError):
+        return None
+    return {"name": estimator.name, "parameters": parameters}
+
+
+def _shift_from_dict(data: dict[str, Any] | None) -> ShiftEstimator | None:
+    if data is None:
+        return None
+    estimator: ShiftEstimator = shift.get(data["name"]).set_params(**data["parameters"])
+    return estimator
+
+
 def _classes_to_list(classes: NDArray[Any]) -> list[Any]:
     labels: list[Any] = classes.tolist()
     for label in labels:
@@ -226,7 +375,7 @@ def _classes_to_list(classes: NDArray[Any]) -> list[Any]:
 
 
 def _region_from_dict(data: dict[str, Any]) -> Region:
-    kinds = {region.kind: region for region in (GainThreshold, Interval, ScoreThreshold)}
+    kinds = {region.kind: region for region in (GainThreshold, Interval, ScoreThreshold, TopShare)}
     if data["kind"] not in kinds:
         raise ValueError(f"unknown region {data['kind']!r}; known are {sorted(kinds)}")
     region: Region = kinds[data["kind"]].from_dict(data)

@@ -82,3 +82,14 @@ def test_windows_never_split_a_tie(capacity, ends):
 def test_rows_of_no_weight_are_not_there():
     atoms = Atoms.from_proba(np.array([0.1, 0.4]), sample_weight=np.array([0.0, 2.0]))
     np.testing.assert_array_equal(atoms.p, [0.4])
+
+
+def test_compressed_atoms_keep_the_masses_and_stay_small():
+    p = np.random.default_rng(0).beta(0.3, 9, size=5000)
+    atoms = Atoms.from_proba(p)
+    small = atoms.compressed(300)
+    assert 100 < len(small) <= 301
+    assert small.weight.sum() == pytest.approx(5000)
+    assert small.positive.sum() == pytest.approx(atoms.positive.sum())
+    assert small.positive.max() <= 0.02 * small.positive.sum()
+    assert atoms.compressed(5000) is atoms

@@ -1,6 +1,7 @@
 """The built-in confusion metrics: scikit-learn's values, slopes, the solvers, brute force."""
 
 import itertools
+import json
 import warnings
 
 import numpy as np
@@ -24,6 +25,7 @@ from abstain.metrics import (
     TopKAccuracy,
     WeightedKappa,
 )
+from abstain.regions import TopShare
 
 AVERAGES = ["macro", "micro", "weighted"]
 COSTS = np.array([[0.0, 1.0, 5.0], [2.0, -1.0, 1.0], [7.0, 3.0, 0.0]])
@@ -250,6 +252,18 @@ def test_accuracy_withholds_the_least_confident():
     np.testing.assert_array_equal(
         np.sort(np.flatnonzero(withheld)), np.sort(np.argsort(proba.max(axis=1))[:10])
     )
+
+
+def test_top_k_withholds_the_least_share_and_survives_json():
+    proba = proba_of(9, n_classes=4)
+    region = TopKAccuracy(2).choose(proba, 10).region
+    share = np.sort(proba, axis=1)[:, -2:].sum(axis=1)
+    withheld = region.contains(proba, proba.argmax(axis=1))
+    assert share[withheld].max() < share[~withheld].min()
+    assert withheld.sum() == 10
+    assert TopShare.from_dict(json.loads(json.dumps(region.to_dict()))) == region
+    nothing = TopKAccuracy(2).choose(proba, 0).region
+    assert TopShare.from_dict(json.loads(json.dumps(nothing.to_dict()))) == nothing
 
 
 def test_a_users_function_is_solved_as_the_built_in_is():

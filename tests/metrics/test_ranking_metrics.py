@@ -243,3 +243,14 @@ def test_names_round_trip(name):
 def test_errors_say_what_to_do(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@every_metric
+@pytest.mark.parametrize("rare", ["positives", "negatives"])
+def test_a_class_that_is_nearly_absent_keeps_its_digits(name, rare):
+    metric, slow = metrics.get(name), METRICS[name]
+    p = np.array([1e-8, 5e-8, 2e-7, 1e-6, 3e-6, 4e-6])
+    p = p if rare == "positives" else 1 - p
+    np.testing.assert_allclose(
+        metric.window_values(p, 2), reference.window_values(slow, p, 2), rtol=1e-6, atol=1e-12
+    )

@@ -90,7 +90,7 @@ def table(shifted, solver, decision):
     return kappas
 
 
-@pytest.mark.parametrize("shifted", [False, True])
+@pytest.mark.parametrize("shifted", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_marginal_kappa_gives_the_papers_means(shifted):
     means = table(shifted, "marginal", "argmax").mean(axis=0)
     np.testing.assert_allclose(means, PAPER[shifted], atol=5e-4)

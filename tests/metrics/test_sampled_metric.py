@@ -1,5 +1,6 @@
 """Any function as a metric: the same answers as the dedicated metrics within sampling error."""
 
+import json
 import logging
 
 import numpy as np
@@ -8,6 +9,7 @@ from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from abstain.metrics import AUROC, Accuracy, SampledMetric, WeightedKappa
 from abstain.metrics import _sampled_search as search
+from abstain.regions import ProbabilityBoxes
 
 
 def binary_proba(n, seed=0):
@@ -108,6 +110,18 @@ def test_weights_and_ties_fit_the_capacity(n_classes):
     assert metric.expected(proba, sample_weight=weight) == pytest.approx(
         Accuracy().expected(proba, sample_weight=weight), abs=0.1
     )
+
+
+def test_boxes_survive_json_and_hold_the_same_rows_one_by_one():
+    proba = np.random.default_rng(1).dirichlet([0.4, 0.5, 0.6], size=200)
+    metric = SampledMetric(share_right, reads="prediction", n_samples=5, n_groups=12)
+    region = metric.choose(proba, 50).region
+    prediction = proba.argmax(axis=1)
+    withheld = region.contains(proba, prediction)
+    assert withheld.sum() == 50
+    again = ProbabilityBoxes.from_dict(json.loads(json.dumps(region.to_dict())))
+    one_by_one = [again.contains(proba[[x]], prediction[[x]])[0] for x in range(200)]
+    np.testing.assert_array_equal(withheld, one_by_one)
 
 
 def test_undefined_draws_are_left_out():

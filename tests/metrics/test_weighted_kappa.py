@@ -74,13 +74,27 @@ def test_sampled_marginal_values_approach_the_deterministic():
     proba = proba_of(2, n=1000)
     exact = WeightedKappa().marginal_values(proba)
     errors = []
-    for n_samples in (4, 32, 256):
-        sampled = WeightedKappa(
-            solver="marginal", method="sampled", n_samples=n_samples, random_state=1
-        )
-        errors.append(np.abs(sampled.marginal_values(proba) - exact).mean())
-    assert errors[0] > errors[1] > errors[2]
-    assert errors[2] < 5e-3
+    for n_samples in (4, 256):
+        sampled = [
+            WeightedKappa(
+                solver="marginal", method="sampled", n_samples=n_samples, random_state=seed
+            ).marginal_values(proba)
+            for seed in range(10)
+        ]
+        errors.append(np.abs(np.array(sampled) - exact).mean())
+    # 64 times the samples, about an eighth of the error.
+    assert errors[1] < errors[0] / 4
+    assert errors[1] < 0.003
+
+
+def test_sampled_choice_is_near_the_deterministic():
+    proba = proba_of(2, n=1000)
+    exact = WeightedKappa(solver="marginal").choose(proba, 200).region
+    sampled = WeightedKappa(solver="marginal", method="sampled", random_state=0)
+    found = sampled.choose(proba, 200).region
+    prediction = proba.argmax(axis=1)
+    both = exact.contains(proba, prediction) & found.contains(proba, prediction)
+    assert both.sum() >= 190
 
 
 @settings(max_examples=25, deadline=None)

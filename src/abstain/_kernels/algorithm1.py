@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._kernels._jit import compiled, compiled_parallel
-from abstain._kernels.atom_labels import draw_counts, draw_key
+from abstain._kernels.atom_labels import draw_counts
+from abstain._kernels.counter_random import draw_key
 from abstain._validation import FloatArray, IntArray
 
 __all__ = ["sampled_sensitivities"]
 
-Counts = NDArray[np.int32]
+# Unsigned, because an index that cannot be negative is looked up in half the time.
+Counts = NDArray[np.uint32]
 
 # Samples are added up in this many parts, whatever the number of threads.
 PARTS = 8
@@ -22,21 +24,28 @@ PARTS = 8
 
 @compiled
 def _counts_above(
-    weight: FloatArray, p: FloatArray, key: np.uint64, above_pos: Counts, above_neg: Counts
+    weight: FloatArray,
+    p: FloatArray,
+    unit: bool,
+    key: np.uint64,
+    above_pos: Counts,
+    above_neg: Counts,
 ) -> None:
     """Sample labels and count them at or above each boundary (steps 1 and 2)."""
     n = len(p)
     above_pos[n] = above_neg[n] = 0
     # Labels first, sums after: loops without an order run on vector registers.
-    draw_counts(weight, p, key, above_pos)
+    draw_counts(weight, p, unit, key, above_pos)
     for i in range(n - 1, -1, -1):
-        above_neg[i] = above_neg[i + 1] + int(weight[i]) - above_pos[i]
+        count = 1 if unit else int(weight[i])
+        above_neg[i] = above_neg[i + 1] + count - above_pos[i]
         above_pos[i] += above_pos[i + 1]
 
 
 @compiled
 def _thresholds(
     above_neg: Counts,
+    unit: bool,
     most: int,
     level: float,
     first: Counts,
@@ -50,10 +59,15 @@ def _thresholds(
     the window when it lies to the left (t-left), with it when it lies to the right (t-right).
     """
     n, negatives = len(above_neg) - 1, above_neg[0]
-    for i in range(n, 0, -1):
-        for c in range(above_neg[i], above_neg[i - 1]):
-            first[c] = i
-    first[negatives] = 0
+    if unit:
+        # Counts fall one by one, so each is met; of equal ones the lowest is written last.
+        for i in range(n, -1, -1):
+            first[above_neg[i]] = i
+    else:
+        for i in range(n, 0, -1):
+            for c in range(above_neg[i], above_neg[i - 1]):
+                first[c] = i
+        first[negatives] = 0
     for j in range(most + 1):
         allowed = int(np.floor((1 - level) * (negatives - j)))
         t_left[j] = first[min(allowed, negatives)]
@@ -65,7 +79,7 @@ def _add_sensitivities(
     above_pos: Counts,
     above_neg: Counts,
     tables: tuple[Counts, Counts],
-    windows: tuple[IntArray, IntArray],
+    windows: tuple[Counts, Counts],
     sums: FloatArray,
     undefined: Counts,
 ) -> None:
@@ -90,7 +104,7 @@ def _add_samples(
     part: int,
     weight: FloatArray,
     p: FloatArray,
-    windows: tuple[IntArray, IntArray],
+    windows: tuple[Counts, Counts],
     heaviest: int,
     level: float,
     n_samples: int,
@@ -99,13 +113,14 @@ def _add_samples(
     undefined: Counts,
 ) -> None:
     """Add every PARTS-th sample's sensitivities."""
-    n, total = len(p), int(weight.sum())
-    above_pos, above_neg = np.empty(n + 1, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
-    first = np.empty(total + 1, dtype=np.int32)
-    t_left, t_right = np.empty(total + 1, dtype=np.int32), np.empty(total + 1, dtype=np.int32)
+    n, total, unit = len(p), int(weight.sum()), bool((weight == 1.0).all())
+    above_pos, above_neg = np.empty(n + 1, dtype=np.uint32), np.empty(n + 1, dtype=np.uint32)
+    first = np.empty(total + 1, dtype=np.uint32)
+    t_left, t_right = np.empty(total + 1, dtype=np.uint32), np.empty(total + 1, dtype=np.uint32)
     for sample in range(part, n_samples, PARTS):
-        _counts_above(weight, p, draw_key(seed, sample), above_pos, above_neg)
-        _thresholds(above_neg, min(heaviest, above_neg[0]), level, first, t_left, t_right)
+        _counts_above(weight, p, unit, draw_key(seed, sample), above_pos, above_neg)
+        most = min(heaviest, above_neg[0])
+        _thresholds(above_neg, unit, most, level, first, t_left, t_right)
         _add_sensitivities(above_pos, above_neg, (t_left, t_right), windows, sums, undefined)
 
 
@@ -129,10 +144,12 @@ def sampled_sensitivities(
     below[1:] = np.cumsum(weight)
     heaviest = int((below[ends] - below[starts]).max())
     sums = np.zeros((PARTS, n_windows))
-    undefined = np.zeros((PARTS, n_windows), dtype=np.int32)
+    undefined = np.zeros((PARTS, n_windows), dtype=np.uint32)
+    # Half the size, to stay nearer in the cache.
+    narrow = (starts.astype(np.uint32), ends.astype(np.uint32))
     for part in numba.prange(PARTS):
         _add_samples(
-            part, weight, p, windows, heaviest, level, n_samples, seed, sums[part], undefined[part]
+            part, weight, p, narrow, heaviest, level, n_samples, seed, sums[part], undefined[part]
         )
     result = np.zeros(n_windows)
     for k in range(n_windows):

@@ -1,7 +1,6 @@
 """Confusion matrices of sampled labels, with a random number for each (seed, draw, row).
 
-The generator is SplitMix64 used by counter, so a draw does not depend on the order of the work
-or the number of threads.
+A draw does not depend on the order of the work or the number of threads.
 """
 
 import math
@@ -10,40 +9,13 @@ import numba
 import numpy as np
 
 from abstain._kernels._jit import compiled, compiled_parallel
+from abstain._kernels.counter_random import binomial, child_key, draw_key, uniform
 from abstain._validation import FloatArray, IntArray
 
 __all__ = ["confusion_draws", "label_draw", "mean_drawn_entry"]
 
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2 = np.uint64(0x94D049BB133111EB)
-_UNIT = 1.0 / 9007199254740992.0  # 2 ** -53
-
 # A row with a whole weight up to this gets so many labels; a heavier one gets binomial counts.
 _MOST_SINGLE_LABELS = 64
-# Binomial counts with a mean above this are drawn from the normal distribution.
-_NORMAL_MEAN = 25.0
-
-
-@compiled
-def _mixed(state: np.uint64) -> np.uint64:
-    """Return the well-mixed bits of a counter (the finaliser of SplitMix64)."""
-    state = (state ^ (state >> np.uint64(30))) * _MIX_1
-    state = (state ^ (state >> np.uint64(27))) * _MIX_2
-    return state ^ (state >> np.uint64(31))
-
-
-@compiled
-def _uniform(key: np.uint64, counter: int) -> float:
-    """Return the number in [0, 1) that belongs to this key and counter."""
-    bits = _mixed(key + np.uint64(counter + 1) * _STEP)
-    return float(bits >> np.uint64(11)) * _UNIT
-
-
-@compiled
-def _draw_key(seed: int, draw: int) -> np.uint64:
-    """Return the key of one draw."""
-    return _mixed(_mixed(np.uint64(seed)) + np.uint64(draw) * _STEP)
 
 
 @compiled
@@ -59,27 +31,6 @@ def _label(proba: FloatArray, x: int, u: float) -> int:
 
 
 @compiled
-def _binomial(trials: float, p: float, key: np.uint64, counter: int) -> float:
-    """Return a binomial count: by inversion for a small mean, else rounded from a normal."""
-    if p > 0.5:
-        return trials - _binomial(trials, 1.0 - p, key, counter)
-    mean = trials * p
-    if mean > _NORMAL_MEAN:
-        radius = math.sqrt(-2.0 * math.log(1.0 - _uniform(key, counter)))
-        normal = radius * math.cos(2.0 * math.pi * _uniform(key, counter + 1))
-        count = float(math.floor(mean + math.sqrt(mean * (1.0 - p)) * normal + 0.5))
-        return min(max(count, 0.0), trials)
-    u = _uniform(key, counter)
-    chance = math.exp(trials * math.log1p(-p))
-    count = 0.0
-    while u >= chance and count < trials:
-        u -= chance
-        chance *= (trials - count) / (count + 1.0) * p / (1.0 - p)
-        count += 1.0
-    return count
-
-
-@compiled
 def _add_heavy_row(
     counts: FloatArray, proba: FloatArray, x: int, weight: float, key: np.uint64
 ) -> None:
@@ -88,15 +39,15 @@ def _add_heavy_row(
     whole = float(math.floor(weight))
     rest = weight - whole
     if rest > 0:
-        counts[_label(proba, x, _uniform(key, 0))] += rest
+        counts[_label(proba, x, uniform(key, 0))] += rest
     if whole <= _MOST_SINGLE_LABELS:
         for k in range(int(whole)):
-            counts[_label(proba, x, _uniform(key, k + 1))] += 1.0
+            counts[_label(proba, x, uniform(key, k + 1))] += 1.0
         return
     mass = 1.0
     for i in range(n_classes - 1):
         share = min(proba[x, i] / mass, 1.0) if mass > 0 else 0.0
-        count = _binomial(whole, share, key, 2 * i + 1)
+        count = binomial(whole, share, child_key(key, i + 1))
         counts[i] += count
         whole -= count
         mass -= proba[x, i]
@@ -116,13 +67,13 @@ def confusion_draws(
     n, n_classes = proba.shape
     counts = np.zeros((last - first, n_classes, n_classes))
     for m in numba.prange(last - first):
-        key = _draw_key(seed, first + m)
+        key = draw_key(seed, first + m)
         for x in range(n):
             if weight.size == 0:
-                label = _label(proba, x, _uniform(key, x))
+                label = _label(proba, x, uniform(key, x))
                 counts[m, prediction[x], label] += 1.0
             else:
-                row_key = _mixed(key + np.uint64(x + 1) * _STEP)
+                row_key = child_key(key, x)
                 _add_heavy_row(counts[m, prediction[x]], proba, x, weight[x], row_key)
     return counts.transpose(0, 2, 1).copy()
 
@@ -132,9 +83,9 @@ def label_draw(proba: FloatArray, seed: int, draw: int) -> IntArray:
     """Return the labels of one draw, the same that ``confusion_draws`` counts at weight 1."""
     n = len(proba)
     labels = np.empty(n, dtype=np.intp)
-    key = _draw_key(seed, draw)
+    key = draw_key(seed, draw)
     for x in numba.prange(n):
-        labels[x] = _label(proba, x, _uniform(key, x))
+        labels[x] = _label(proba, x, uniform(key, x))
     return labels
 
 
@@ -146,11 +97,11 @@ def mean_drawn_entry(
     n, n_draws = len(proba), len(tables)
     keys = np.empty(n_draws, dtype=np.uint64)
     for m in range(n_draws):
-        keys[m] = _draw_key(seed, m)
+        keys[m] = draw_key(seed, m)
     mean = np.empty(n)
     for x in numba.prange(n):
         total = 0.0
         for m in range(n_draws):
-            total += tables[m, _label(proba, x, _uniform(keys[m], x)), prediction[x]]
+            total += tables[m, _label(proba, x, uniform(keys[m], x)), prediction[x]]
         mean[x] = total / n_draws
     return mean

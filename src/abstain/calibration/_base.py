@@ -105,7 +105,9 @@ class Calibrator(BaseEstimator, ABC):
         -------
         ndarray of shape (n, n_classes)
         """
-        check_is_fitted(self)
+        if not hasattr(self, "classes_"):
+            # Scikit-learn's check takes longer than a row does; it is asked for its message.
+            check_is_fitted(self)
         return self._proba(to_logits(scores, scale=self.scale, n_classes=len(self.classes_)))
 
     @abstractmethod

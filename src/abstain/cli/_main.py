@@ -15,7 +15,7 @@ from abstain._exceptions import AbstainError
 __all__ = ["commands", "run_command"]
 
 # Each command is a module of the same name with a click command of the same name.
-NAMES = ("demo", "reproduce", "run", "shift")
+NAMES = ("adapt", "apply", "demo", "metrics", "reproduce", "run", "shift")
 
 
 class _Lazy(click.Group):

@@ -1,16 +1,25 @@
 """``abstain reproduce``: the paper's experiments, rerun."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from abstain import __version__
 from abstain.cli._options import json_option
+
+if TYPE_CHECKING:
+    from abstain.paper import Options, Result
 
 __all__ = ["reproduce"]
 
 
-@click.command(epilog="Example: abstain reproduce auroc-agreement --figures figures")
+@click.command(
+    epilog="Examples: abstain reproduce imdb --data DIR; "
+    "abstain reproduce dr --data DIR --method my_module:my_score"
+)
 @click.argument("experiment", required=False)
 @click.option(
     "--data", type=click.Path(path_type=Path), help="The folder with the experiment's data."
@@ -21,6 +30,7 @@ __all__ = ["reproduce"]
 @click.option(
     "--figures", type=click.Path(path_type=Path), help="Write the experiment's figures there."
 )
+@click.option("--markdown", is_flag=True, help="Print the tables as Markdown, dated.")
 @json_option
 def reproduce(
     experiment: str | None,
@@ -30,27 +40,74 @@ def reproduce(
     methods: str | None,
     extra: tuple[str, ...],
     figures: Path | None,
+    markdown: bool,
     as_json: bool,
 ) -> None:
-    """Rerun EXPERIMENT of the paper; without one, list them."""
+    """Rerun EXPERIMENT of the paper.
+
+    Without EXPERIMENT: all tables whose data files are in the folder, or a list of the
+    experiments when no folder is given.
+    """
     from abstain.paper import EXPERIMENTS, Options
 
-    if experiment is None:
-        click.echo("\n".join(sorted(EXPERIMENTS)))
-        return
-    if experiment not in EXPERIMENTS:
-        raise click.UsageError(
-            f"There is no experiment {experiment!r}; there are {', '.join(sorted(EXPERIMENTS))}."
-        )
+    if as_json and markdown:
+        raise click.UsageError("Choose one of --json and --markdown.")
     options = Options(
         data=data,
         repeats=repeats,
         methods=tuple(methods.split(",")) if methods else (),
         extra_methods=extra,
     )
+    if experiment is None:
+        if data is None:
+            click.echo("\n".join(sorted(EXPERIMENTS)))
+            return
+        _print_all(options, as_json=as_json, markdown=markdown)
+        return
+    if experiment not in EXPERIMENTS:
+        raise click.UsageError(
+            f"There is no experiment {experiment!r}; there are {', '.join(sorted(EXPERIMENTS))}."
+        )
     result = EXPERIMENTS[experiment](options)
-    click.echo(json.dumps(result.to_dict()) if as_json else result.to_text())
+    if as_json:
+        click.echo(json.dumps(result.to_dict()))
+    else:
+        click.echo(_markdown(experiment, result) if markdown else result.to_text())
     if figures is not None:
         figures.mkdir(parents=True, exist_ok=True)
         for path in result.save_figures(figures):
             click.echo(f"Wrote {path}", err=True)
+
+
+def _print_all(options: "Options", *, as_json: bool, markdown: bool) -> None:
+    """Run every table whose files are in the folder; as JSON, one list of results."""
+    from abstain.paper import EXPERIMENTS, TableExperiment
+
+    folder = options.data or Path()
+    names = [
+        name
+        for name, experiment in EXPERIMENTS.items()
+        if isinstance(experiment, TableExperiment) and experiment.available(folder)
+    ]
+    if not names:
+        raise FileNotFoundError(f"No data file of the paper's experiments is in {folder}.")
+    results = {name: EXPERIMENTS[name](options) for name in names}
+    if as_json:
+        click.echo(json.dumps([result.to_dict() for result in results.values()]))
+        return
+    parts = [
+        _markdown(name, result) if markdown else result.to_text()
+        for name, result in results.items()
+    ]
+    click.echo("\n\n".join(parts))
+
+
+def _markdown(name: str, result: "Result") -> str:
+    """Return the result under a heading, with the day and the version it was made by."""
+    from abstain.paper import TableResult
+
+    today = datetime.now(UTC).date().isoformat()
+    made = f"Made on {today} by abstain {__version__} with `abstain reproduce {name}`."
+    if isinstance(result, TableResult):
+        return f"### {name}\n\n{result.table.title}. {made}\n\n{result.to_markdown()}"
+    return f"### {name}\n\n{made}\n\n```text\n{result.to_text()}\n```"

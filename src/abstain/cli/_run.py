@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from abstain.cli._amount import amount, amount_options
 from abstain.cli._options import check_outputs, check_with, json_option
 
 __all__ = ["run"]
@@ -15,12 +16,6 @@ def _metric(name: str) -> Any:
     from abstain import metrics
 
     return metrics.get(name)
-
-
-def _budget(value: float) -> float:
-    from abstain._validation import check_budget
-
-    return check_budget(value)
 
 
 @click.command(
@@ -35,13 +30,7 @@ def _budget(value: float) -> float:
     callback=check_with(_metric),
     help="What to optimise, e.g. sensitivity@specificity=0.99, auroc, kappa:quadratic.",
 )
-@click.option(
-    "--budget",
-    required=True,
-    type=float,
-    callback=check_with(_budget),
-    help="The largest fraction of the target that may be withheld, e.g. 0.15.",
-)
+@amount_options
 @click.option(
     "--scores",
     default="p_*",
@@ -61,6 +50,13 @@ def _budget(value: float) -> float:
 @click.option("--calibration", default="auto", show_default=True, help="How to calibrate.")
 @click.option("--shift", default="em", show_default=True, help="How to estimate the shift.")
 @click.option(
+    "--decision",
+    type=click.Choice(["argmax", "optimal"]),
+    default="argmax",
+    show_default=True,
+    help="Predict the most probable class, or the class that suits the metric.",
+)
+@click.option(
     "--score", help="Withhold by this score of uncertainty instead, e.g. max-probability."
 )
 @click.option("--random-state", type=int, default=0, show_default=True, help="Seed.")
@@ -77,19 +73,20 @@ def run(
     target: Path,
     *,
     metric: Any,
-    budget: float,
     scores: str,
     label: str,
     identifier: str | None,
     scale: Any,
     calibration: str,
     shift: str,
+    decision: Any,
     score: str | None,
     random_state: int,
     out: Path | None,
     policy_path: Path | None,
     force: bool,
     as_json: bool,
+    **how_much: Any,
 ) -> None:
     """Choose which rows of TARGET go to a person.
 
@@ -97,6 +94,7 @@ def run(
     the same classifier on new rows; its labels, if any, are not looked at.
     """
     check_outputs(out, policy_path, force=force)
+    settings = amount(**how_much)
 
     from abstain import Abstainer
     from abstain.cli._summary import facts, lines
@@ -106,8 +104,9 @@ def run(
     new = read_predictions(target, scores=scores, identifier=identifier)
     abstainer = Abstainer(
         metric,
-        budget=budget,
+        **settings,
         score=score,
+        decision=decision,
         calibration=calibration,
         shift=shift,
         scale=scale,

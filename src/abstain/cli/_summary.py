@@ -9,7 +9,7 @@ __all__ = ["facts", "lines"]
 
 def facts(decisions: Decisions) -> dict[str, Any]:
     """Return what a run found as plain data."""
-    estimate = decisions.estimate
+    estimate, certificate = decisions.estimate, decisions.certificate
     return {
         "metric": decisions.policy.metric.name,
         "rows": len(decisions),
@@ -25,6 +25,8 @@ def facts(decisions: Decisions) -> dict[str, Any]:
             "after": _value(estimate.after),
         },
         "withhold": decisions.policy.region.to_dict(),
+        "decision": decisions.policy.rule.to_dict(),
+        "certificate": certificate and certificate.to_dict(),
     }
 
 
@@ -50,6 +52,21 @@ def lines(found: dict[str, Any]) -> list[str]:
         low, high = part["interval"]
         result.append(
             f"  {moment:<6}  {part['value']:.4f}  (90% interval {low:.4f} to {high:.4f})"
+        )
+    return result + _certified(found["certificate"])
+
+
+def _certified(certificate: dict[str, Any] | None) -> list[str]:
+    if certificate is None:
+        return []
+    result = ["", f"Certified with {certificate['confidence']:.0%} confidence, at any prevalence"]
+    if certificate["prior_range"] is not None:
+        low, high = (side[-1] for side in certificate["prior_range"])
+        result[-1] = result[-1].replace("any prevalence", f"prevalences {low:g} to {high:g}")
+    for name, bound in certificate["bounds"].items():
+        observed = "-" if bound["observed"] is None else f"{bound['observed']:.4f}"
+        result.append(
+            f"  {name:<18}  {bound['value']:.4f}  (observed {observed} on {bound['n']:,} labels)"
         )
     return result
 

@@ -18,7 +18,7 @@ from abstain._files import replacing
 from abstain._validation import FloatArray
 from abstain.decisions import Decisions
 
-__all__ = ["Predictions", "read_predictions", "write_columns", "write_decisions"]
+__all__ = ["Predictions", "read_predictions", "scores_for", "write_columns", "write_decisions"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +69,19 @@ def read_predictions(
         labels=None if label is None else _column(table, label, path, "--label"),
         ids=None if identifier is None else _column(table, identifier, path, "--id"),
     )
+
+
+def scores_for(rows: Predictions, classes: NDArray[Any], path: Path) -> FloatArray:
+    """Return the scores with their columns in the order of a policy's classes."""
+    names = [str(label) for label in classes.tolist()]
+    if rows.classes is None or rows.classes == names:
+        return rows.scores
+    if sorted(rows.classes) != sorted(names):
+        raise ValueError(
+            f"{path} has score columns for {', '.join(rows.classes)}; the policy is for "
+            f"{', '.join(names)}. Name the columns with --scores."
+        )
+    return rows.scores[:, [rows.classes.index(name) for name in names]]
 
 
 def write_decisions(

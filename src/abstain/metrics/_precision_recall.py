@@ -10,12 +10,12 @@ import numpy as np
 from abstain._kernels.ranking import precision_thresholds
 from abstain._validation import FloatArray, IntArray, check_fraction
 from abstain.metrics._atoms import Atoms, Windows
+from abstain.metrics._estimation import Estimation
 from abstain.metrics._operating_point import (
     LEVEL_TOLERANCE,
     OperatingPointMetric,
     sensitivity_thresholds,
 )
-from abstain.metrics._ranking import Estimation
 
 __all__ = ["PrecisionAtRecall", "RecallAtPrecision"]
 

@@ -7,7 +7,7 @@ whole batch is that of an empty window, expected and observed values differ in t
 
 from abc import abstractmethod
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypedDict, get_args
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numba
 import numpy as np
@@ -26,13 +26,12 @@ from abstain._validation import (
 from abstain.metrics._atoms import Atoms, Windows
 from abstain.metrics._base import Choice, Decision, Metric
 from abstain.metrics._curve import BudgetCurve
+from abstain.metrics._estimation import Method, check_estimation
 from abstain.metrics._sampled_windows import average_over_labels, smoothed
 from abstain.regions import Interval
 from abstain.rules import Argmax, DecisionRule, Threshold
 
-__all__ = ["BestWindow", "Estimation", "Method", "RankingMetric"]
-
-Method = Literal["deterministic", "sampled"]
+__all__ = ["BestWindow", "RankingMetric"]
 
 # At or below this share of its total a class counts as gone, and a metric that needs it is
 # undefined; no share is at or below minus infinity.
@@ -40,9 +39,8 @@ CLASS_GONE = 1e-9
 NEVER_GONE = -np.inf
 # A window must improve the metric by more than rounding to be worth withholding.
 NO_GAIN = 1e-12
-# Draws are made on at most about this many atoms. Neighbouring atoms are merged such that none
-# holds more than 3 / MOST_ATOMS of the weight or of either class, which moves no metric by more
-# than that and keeps 200 draws of a million examples far below a second.
+# Draws are made on at most about this many atoms, which keeps 200 draws of a million examples
+# far below a second.
 MOST_ATOMS = 16_384
 
 
@@ -52,16 +50,6 @@ class BestWindow(NamedTuple):
     start: int
     end: int
     value: float
-
-
-class Estimation(TypedDict, total=False):
-    """The options of :class:`RankingMetric`, which all ranking metrics take."""
-
-    method: Method
-    n_samples: int
-    smoothing: tuple[int, int] | None
-    random_state: int
-    bins: int | None
 
 
 class RankingMetric(Metric):
@@ -100,17 +88,10 @@ class RankingMetric(Metric):
         random_state: int = 0,
         bins: int | None = None,
     ) -> None:
-        if method not in get_args(Method):
-            raise ValueError(f'`method` must be "deterministic" or "sampled"; got {method!r}.')
-        if not isinstance(n_samples, int) or n_samples < 1:
-            raise ValueError(f"`n_samples` must be a whole number, 1 or more; got {n_samples!r}.")
-        if bins is not None and (not isinstance(bins, int) or bins < 2 or bins & (bins - 1)):
-            raise ValueError(
-                f"`bins` must be a power of two, such as 65536, or None; got {bins!r}."
-            )
+        check_estimation(method, n_samples, smoothing, bins)
         self.method = method
         self.n_samples = n_samples
-        self.smoothing = _checked_smoothing(smoothing)
+        self.smoothing = None if smoothing is None else (int(smoothing[0]), int(smoothing[1]))
         self.random_state = random_state
         self.bins = bins
 
@@ -349,7 +330,7 @@ class RankingMetric(Metric):
         seed: int,
     ) -> FloatArray:
         """Return the metric's value under each of ``n_draws`` label vectors drawn from proba."""
-        atoms = _compressed(self._atoms(proba, sample_weight))
+        atoms = self._atoms(proba, sample_weight).compressed(MOST_ATOMS)
         p = atoms.positive / atoms.weight
         positives = drawn_positives(atoms.weight, p, 0, n_draws, seed)
         return np.array([self._value(atoms.relabelled(positive)) for positive in positives])
@@ -431,27 +412,3 @@ def _labelled_atoms(
     labels = check_labels(y_true, classes=classes, n_classes=2, n_rows=len(matrix), name="y_true")
     weight = check_sample_weight(sample_weight, n_rows=len(matrix))
     return Atoms.from_labels(labels, matrix[:, 1], sample_weight=weight)
-
-
-def _checked_smoothing(smoothing: tuple[int, int] | None) -> tuple[int, int] | None:
-    if smoothing is None:
-        return None
-    window, order = smoothing
-    if window < 1 or window % 2 == 0 or not 0 <= order < window:
-        raise ValueError(
-            f"`smoothing` must be (odd window, order below it), such as (11, 1), or None; "
-            f"got {smoothing!r}."
-        )
-    return int(window), int(order)
-
-
-def _compressed(atoms: Atoms) -> Atoms:
-    """Merge neighbouring atoms of a large batch, evenly in weight and in both classes."""
-    if len(atoms) <= MOST_ATOMS:
-        return atoms
-    sums = (atoms.weight_below, atoms.positive_below, atoms.negative_below)
-    passed = sum((below[:-1] / below[-1] for below in sums if below[-1] > 0), np.zeros(len(atoms)))
-    group = np.floor(passed * (MOST_ATOMS / len(sums)))
-    first = np.flatnonzero(np.diff(group, prepend=-1.0))
-    weight, positive = (np.add.reduceat(mass, first) for mass in (atoms.weight, atoms.positive))
-    return Atoms(atoms.p[first], weight, positive, atoms.width)

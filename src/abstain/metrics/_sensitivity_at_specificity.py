@@ -8,12 +8,12 @@ from abstain._kernels.algorithm1 import sampled_sensitivities
 from abstain._kernels.ranking import specificity_thresholds
 from abstain._validation import FloatArray, IntArray, check_fraction, check_seed
 from abstain.metrics._atoms import Atoms, Windows
+from abstain.metrics._estimation import Estimation
 from abstain.metrics._operating_point import (
     LEVEL_TOLERANCE,
     OperatingPointMetric,
     touching_window,
 )
-from abstain.metrics._ranking import Estimation
 from abstain.metrics._sampled_windows import smoothed
 
 __all__ = ["SensitivityAtSpecificity"]

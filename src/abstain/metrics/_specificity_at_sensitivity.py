@@ -4,12 +4,12 @@ from typing import ClassVar, Unpack
 
 from abstain._validation import FloatArray, IntArray, check_fraction
 from abstain.metrics._atoms import Atoms, Windows
+from abstain.metrics._estimation import Estimation
 from abstain.metrics._operating_point import (
     OperatingPointMetric,
     sensitivity_thresholds,
     touching_window,
 )
-from abstain.metrics._ranking import Estimation
 
 __all__ = ["SpecificityAtSensitivity"]
 

@@ -1,6 +1,7 @@
-"""Search over windows of every size, for a ranking metric: the smallest that reaches a target,
-or the one that is worth most. The paper looks at windows of one size, that of its budget
-(Section 5.1); here the size is what is asked for, and a metric need not rise with it.
+"""Windows of every size for a ranking metric: the smallest that reaches a target, the worthiest.
+
+The paper looks at windows of one size, that of its budget (Section 5.1); here the size is what
+is asked for, and a metric need not rise with it.
 """
 
 from collections.abc import Callable, Iterator
@@ -133,7 +134,8 @@ def most_valuable_window(
     spent /= atoms.weight_below[-1]
 
     def worth(values: FloatArray, windows: Windows) -> FloatArray:
-        return value_of_metric * values - (spent[windows.ends] - spent[windows.starts])
+        gain: FloatArray = value_of_metric * values - (spent[windows.ends] - spent[windows.starts])
+        return gain
 
     exact = len(atoms) <= EXACT_ATOMS
     boundaries = np.arange(len(atoms) + 1) if exact else _boundaries(atoms)

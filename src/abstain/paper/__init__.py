@@ -3,14 +3,25 @@
 from abstain.paper._agreement import auroc_agreement, sensitivity_agreement
 from abstain.paper._binary import CATDOG, IMDB, LSC, PHSC
 from abstain.paper._experiment import Experiment, Options, Result
+from abstain.paper._figure1 import figure1
 from abstain.paper._kappa_convergence import kappa_convergence
 from abstain.paper._retinopathy import RETINOPATHY
+from abstain.paper._table_experiment import TableExperiment
+from abstain.paper._table_result import TableResult
 
-__all__ = ["EXPERIMENTS", "Experiment", "Options", "Result"]
+__all__ = [
+    "EXPERIMENTS",
+    "Experiment",
+    "Options",
+    "Result",
+    "TableExperiment",
+    "TableResult",
+]
 
 #: The experiments that ``abstain reproduce`` knows, by name.
 EXPERIMENTS: dict[str, Experiment] = {
     "auroc-agreement": auroc_agreement,
+    "figure1": figure1,
     "kappa-convergence": kappa_convergence,
     "sensitivity-agreement": sensitivity_agreement,
     **{experiment.name: experiment for experiment in (IMDB, CATDOG, LSC, PHSC, *RETINOPATHY)},

@@ -4,8 +4,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-__all__ = ["Published", "read_published"]
+__all__ = ["Printed", "Published", "read_published"]
 
 # What the paper calls the rows; its own method is named by the metric.
 _ROWS = {
@@ -22,6 +23,14 @@ _PREPARED = {
     ("calib", "Y"): "calibrated",
     ("calib", "N"): "uncalibrated",
 }
+
+
+class Printed(NamedTuple):
+    """A cell as the paper prints it."""
+
+    mean: float
+    se: float
+    bold: bool
 
 
 @dataclass(frozen=True)
@@ -43,8 +52,8 @@ class Published:
 
 def read_published(
     folder: Path, published: Published
-) -> dict[tuple[str, str, str, float], tuple[float, float]]:
-    """Return the printed mean and standard error by metric, method, preparation and fraction."""
+) -> dict[tuple[str, str, str, float], Printed]:
+    """Return what is printed, by metric, method, preparation and fraction withheld."""
     path = folder / "tables.json"
     if not path.is_file():
         return {}
@@ -57,7 +66,7 @@ def read_published(
                 method = _ROWS.get(cell["method"], own)
                 prepared = _PREPARED[cell["flag"], cell["flag_value"]]
                 place = metric, method, prepared, _fraction(cell["column"])
-                found[place] = cell["mean"], cell["se"]
+                found[place] = Printed(cell["mean"], cell["se"], cell["bold"])
     return found
 
 

@@ -16,7 +16,7 @@ from abstain.metrics import Metric
 from abstain.paper._data import data_folder, files_are_there
 from abstain.paper._experiment import Options
 from abstain.paper._methods import METHODS, Method, own_method
-from abstain.paper._published import Published, read_published
+from abstain.paper._published import Printed, Published, read_published
 from abstain.paper._table_result import TableResult
 from abstain.paper._trial import Trial
 
@@ -141,16 +141,21 @@ class TableExperiment:
         self,
         values: Mapping[tuple[Row, Column], list[float]],
         repeats: int,
-        published: Mapping[tuple[str, str, str, float], tuple[float, float]],
+        published: Mapping[tuple[str, str, str, float], Printed],
     ) -> TableResult:
         best = {place for column in self._columns(values) for place in self._best(values, column)}
         cells = []
         # As the paper prints: a row per method and preparation.
         for row, column in sorted(values, key=lambda place: self._rank(place[0])):
-            reference = published.get((column[0], *row, column[1]))
-            text = (column[0], "base" if column[1] == 0 else f"@{column[1]:.0%}")
+            printed = published.get((column[0], *row, column[1]))
             cells.append(
-                Cell(row, text, tuple(values[row, column]), (row, column) in best, reference)
+                Cell(
+                    row=row,
+                    column=(column[0], "base" if column[1] == 0 else f"@{column[1]:.0%}"),
+                    values=tuple(values[row, column]),
+                    best=(row, column) in best,
+                    reference=None if printed is None else (printed.mean, printed.se),
+                )
             )
         table = ResultTable(
             tuple(cells), ("method", "prepared"), ("metric", "abstain"), self.title

@@ -53,7 +53,7 @@ class TableResult:
 
     def to_markdown(self) -> str:
         """Return the outcome as a Markdown table."""
-        return f"{self.table.to_markdown()}\n\n{self._legend().replace('*', 'bold:')}"
+        return f"{self.table.to_markdown()}\n\n{self._legend().replace('* best', 'bold: best')}"
 
     def save_figures(self, folder: Path) -> list[Path]:
         """Write nothing: a table has no figures."""

@@ -30,6 +30,7 @@ __all__ = ["Family", "Target", "check_target", "choose_for_target"]
 Target = float | Mapping[str, float]
 #: What would be withheld for a capacity; the metric's own choice, or that of a score.
 Family = Callable[[float], Choice]
+Goal = tuple[str | Metric, float]
 
 # A value this little short of its target is there: sums in another order differ by as much.
 TOLERANCE = 1e-12
@@ -111,12 +112,17 @@ def choose_for_target(
         metric, decision = SensitivityAtSpecificity(target["specificity"]), "optimal"
         if len(target) == len(RATES):
             target = target["sensitivity"]
-    exact = isinstance(metric, RankingMetric) and metric.method == "deterministic"
-    if exact and family is None and not isinstance(target, Mapping):
-        return _by_windows(metric, target, proba, sample_weight, decision)
     if family is None:
+        if (
+            isinstance(metric, RankingMetric)
+            and metric.method == "deterministic"
+            and not isinstance(target, Mapping)
+        ):
+            return _by_windows(metric, target, proba, sample_weight, decision)
         family = _family_of(metric, proba, sample_weight, decision)
-    goals = target if isinstance(target, Mapping) else {metric: target}
+    goals: list[Goal] = (
+        [(metric, target)] if not isinstance(target, Mapping) else [*target.items()]
+    )
     return _Scan(goals, proba, sample_weight, family).smallest()
 
 
@@ -175,7 +181,7 @@ class _Tried:
 class _Scan:
     """A search along a family of choices, from the smallest capacity up."""
 
-    goals: Mapping[str | Metric, float] | Mapping[str, float]
+    goals: list[Goal]
     proba: FloatArray
     sample_weight: FloatArray | None
     family: Family
@@ -223,7 +229,7 @@ class _Scan:
         kept = ~withheld
         weight = None if self.sample_weight is None else self.sample_weight[kept]
         values, shortfall = {}, 0.0
-        for name, goal in self.goals.items():
+        for name, goal in self.goals:
             sign = 1.0
             if isinstance(name, str) and name in RATES:
                 value = expected_rate(name, self.proba, prediction, kept, self.sample_weight)
@@ -241,8 +247,7 @@ class _Scan:
 
     def _give_up(self, best: _Tried | None) -> NoReturn:
         wanted = ", ".join(
-            f"{name if isinstance(name, str) else name.name} {goal:g}"
-            for name, goal in self.goals.items()
+            f"{name if isinstance(name, str) else name.name} {goal:g}" for name, goal in self.goals
         )
         if best is None or not np.isfinite(best.shortfall):
             raise TargetUnreachable(f"No abstention leaves {wanted} defined: a class is absent.")

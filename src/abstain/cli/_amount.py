@@ -1,0 +1,145 @@
+"""The options that say how much to withhold: a budget, a target, a cost; and how sure."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from abstain.cli._options import check_with
+
+__all__ = ["amount", "amount_options"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _budget(text: str) -> float:
+    from abstain._validation import check_budget
+
+    try:
+        value: float = int(text)
+    except ValueError:
+        value = float(text)
+    return check_budget(value)
+
+
+def _goal(text: str) -> float | dict[str, float]:
+    """Read ``0.95`` or ``sensitivity=0.85,specificity=0.80``."""
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    goals = {}
+    for part in text.split(","):
+        name, equals, number = part.strip().rpartition("=")
+        if not equals or not name:
+            raise ValueError(
+                f"{part!r} must be a number or NAME=NUMBER, e.g. sensitivity=0.85,specificity=0.8"
+            )
+        goals[name] = float(number)
+    return goals
+
+
+def _numbers(text: str) -> float | list[float]:
+    values = [float(part) for part in text.split(",")]
+    return values[0] if len(values) == 1 else values
+
+
+def _range(text: str) -> tuple[float, float]:
+    low, separator, high = text.partition(":")
+    if not separator:
+        raise ValueError(f"{text!r} must be LOW:HIGH, e.g. 0.01:0.2")
+    return float(low), float(high)
+
+
+def _matrix(path: Path) -> Any:
+    from abstain.metrics import ExpectedCost
+
+    return ExpectedCost.parse(str(path)).costs
+
+
+_OPTIONS = [
+    click.option(
+        "--budget",
+        callback=check_with(_budget),
+        help="The most that may be withheld: a fraction such as 0.15, or a count such as 200.",
+    ),
+    click.option(
+        "--target",
+        "goal",
+        callback=check_with(_goal),
+        help="Withhold as few as reach this: 0.95, or sensitivity=0.85,specificity=0.80.",
+    ),
+    click.option(
+        "--cost",
+        callback=check_with(_numbers),
+        help="What withholding one row costs; or one cost per true class, with commas.",
+    ),
+    click.option(
+        "--errors",
+        type=click.Path(path_type=Path),
+        callback=check_with(_matrix),
+        help="With --cost: a CSV matrix of what errors cost, a row per true class, no header.  "
+        "[default: every error costs 1]",
+    ),
+    click.option(
+        "--value-of-metric",
+        type=float,
+        help="With --cost: what a metric of 1 is worth per row, instead of --errors.",
+    ),
+    click.option(
+        "--confidence",
+        type=float,
+        help="Certify the rule with half of the labels, with this confidence, e.g. 0.9.",
+    ),
+    click.option(
+        "--prior-range",
+        callback=check_with(_range),
+        help="With --confidence: the range LOW:HIGH of the positive class's proportion.",
+    ),
+]
+
+
+def amount_options(command: F) -> F:
+    """Give a command the options that say how much to withhold."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def amount(
+    *,
+    budget: float | None,
+    goal: float | dict[str, float] | None,
+    cost: float | list[float] | None,
+    errors: Any,
+    value_of_metric: float | None,
+    confidence: float | None,
+    prior_range: tuple[float, float] | None,
+) -> dict[str, Any]:
+    """Return the keyword arguments of ``Abstainer`` that the options stand for."""
+    given = [
+        name
+        for name, value in (("--budget", budget), ("--target", goal), ("--cost", cost))
+        if value is not None
+    ]
+    if len(given) != 1:
+        raise click.UsageError(
+            f"Give exactly one of --budget, --target, --cost; "
+            f"got {' and '.join(given) if given else 'none of them'}."
+        )
+    if cost is None and (errors is not None or value_of_metric is not None):
+        raise click.UsageError("--errors and --value-of-metric go with --cost.")
+    from abstain import Cost
+
+    try:
+        costs = None if cost is None else Cost(cost, errors, value_of_metric=value_of_metric)
+    except (TypeError, ValueError) as error:
+        raise click.UsageError(str(error)) from error
+    return {
+        "budget": budget,
+        "target": goal,
+        "cost": costs,
+        "confidence": confidence,
+        "prior_range": prior_range,
+    }

@@ -1,0 +1,151 @@
+"""Figure 1: the best region to withhold depends on the metric.
+
+ROC curves of the paper's simulated classifier before and after withholding 30% of the examples
+for each of four objectives: auROC, JS divergence, sensitivity at 90% specificity, accuracy.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from abstain._files import replacing
+from abstain._validation import FloatArray, IntArray
+from abstain.baselines import choose_by_score
+from abstain.datasets import simulate_binary_normal
+from abstain.metrics import AUROC, Accuracy, SensitivityAtSpecificity
+from abstain.paper._experiment import Options
+from abstain.regions import Region
+
+__all__ = ["Figure1", "figure1"]
+
+FRACTION = 0.3
+SPECIFICITY = 0.9
+METRICS = {
+    "auroc": AUROC(),
+    "sensitivity@specificity=0.9": SensitivityAtSpecificity(SPECIFICITY),
+    "accuracy": Accuracy(),
+}
+#: Row of the result, and its colour in the paper's figure.
+CURVES = {
+    "base": "black",
+    "auroc": "tab:blue",
+    "js-divergence": "tab:orange",
+    "sensitivity@specificity=0.9": "tab:green",
+    "accuracy": "tab:red",
+}
+
+Curve = tuple[FloatArray, FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Figure1:
+    """ROC curves after withholding for each objective, and the metrics of each.
+
+    Attributes
+    ----------
+    curves : dict of str to (ndarray, ndarray)
+        False-positive and true-positive rates.
+    values : dict of str to dict of str to float
+        The realised metrics of each curve.
+    """
+
+    curves: dict[str, Curve]
+    values: dict[str, dict[str, float]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return values and curves as plain data; a cell for each curve and metric."""
+        cells = [
+            {
+                "metric": metric,
+                "method": row,
+                "prepared": "calibrated",
+                "abstain": 0.0 if row == "base" else FRACTION,
+                "mean": value,
+                "se": None,
+                "best": value == max(found[metric] for found in self.values.values()),
+                "values": [value],
+            }
+            for row, by_metric in self.values.items()
+            for metric, value in by_metric.items()
+        ]
+        curves = {
+            row: {"false_positive_rate": x.tolist(), "true_positive_rate": y.tolist()}
+            for row, (x, y) in self.curves.items()
+        }
+        return {"experiment": "figure1", "repeats": 1, "cells": cells, "curves": curves}
+
+    def to_text(self) -> str:
+        """Return the metrics of each curve as a table; ``*`` marks the best of a column."""
+        lines = [
+            f"Figure 1: metrics after withholding {FRACTION:.0%} for each objective",
+            "",
+            f"{'withheld for':<28}" + "".join(f"{metric:>30}" for metric in METRICS),
+        ]
+        for row, by_metric in self.values.items():
+            marks = [
+                f"{value:.4f}"
+                + ("*" if value == max(v[metric] for v in self.values.values()) else " ")
+                for metric, value in by_metric.items()
+            ]
+            lines.append(f"{row:<28}" + "".join(f"{mark:>30}" for mark in marks))
+        return "\n".join(lines)
+
+    def save_figures(self, folder: Path) -> list[Path]:
+        """Draw the figure as the paper has it."""
+        try:
+            from matplotlib.figure import Figure
+        except ModuleNotFoundError as error:
+            raise ImportError(
+                "Figures need matplotlib, which comes with an extra: pip install 'abstain[plots]'"
+            ) from error
+        figure = Figure(figsize=(5.2, 4.8), layout="constrained")
+        axes = figure.subplots()
+        for row, (x, y) in self.curves.items():
+            axes.plot(x, y, color=CURVES[row], label="before" if row == "base" else row)
+        axes.axvline(1 - SPECIFICITY, color="black", linestyle="--", linewidth=1)
+        axes.set(xlabel="1 - specificity", ylabel="sensitivity", xlim=(0, 1), ylim=(0, 1.01))
+        axes.legend(loc="lower right", frameon=False)
+        path = folder / "figure1.png"
+        with replacing(path) as temporary:
+            figure.savefig(temporary, format="png", dpi=150)
+        return [path]
+
+
+def figure1(options: Options) -> Figure1:
+    """Simulate the paper's classifier and withhold for each objective.
+
+    Parameters
+    ----------
+    options : Options
+        Nothing of it applies: the simulation has one repeat and its own methods.
+
+    Returns
+    -------
+    Figure1
+    """
+    simulation = simulate_binary_normal(10_000, random_state=0)
+    proba, y = simulation.proba, simulation.y
+    capacity = float(int(FRACTION * len(y)))
+    regions: dict[str, Region] = {
+        name: metric.choose(proba, capacity).region for name, metric in METRICS.items()
+    }
+    regions["js-divergence"] = choose_by_score("js-divergence", proba, capacity)
+    prediction = proba.argmax(axis=1)
+    kept = {"base": np.ones(len(y), dtype=bool)}
+    kept |= {row: ~regions[row].contains(proba, prediction) for row in CURVES if row in regions}
+    return Figure1(
+        curves={row: _roc(y[rows], proba[rows, 1]) for row, rows in kept.items()},
+        values={
+            row: {name: metric.observed(y[rows], proba[rows]) for name, metric in METRICS.items()}
+            for row, rows in kept.items()
+        },
+    )
+
+
+def _roc(y: IntArray, p: FloatArray) -> Curve:
+    from sklearn.metrics import roc_curve
+
+    false_rate, true_rate, _ = roc_curve(y, p)
+    return false_rate, true_rate

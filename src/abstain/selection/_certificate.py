@@ -1,0 +1,294 @@
+"""Certificate: what held-out labels prove about a rule, at every prevalence at once.
+
+Under label shift (the paper's Section 2) the distribution of the scores of each class stays, so
+for a fixed rule the rates P(predict j, kept | true class i) stay too: only the proportions move.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from abstain import metrics
+from abstain._validation import FloatArray, IntArray
+from abstain.metrics import AUROC, BalancedAccuracy, Metric
+from abstain.metrics._confusion import BaseConfusionMetric
+from abstain.selection._binomial import auroc_lower, clopper_pearson
+from abstain.selection._worst_case import check_prior_range, worst_case
+
+__all__ = ["Bound", "Certificate", "Evidence", "certify"]
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What the certifying examples did under a rule.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_classes, n_classes + 1)
+        Examples of true class i (row) that were kept and predicted as j (column); the last
+        column counts those withheld.
+    kept_scores, kept_labels : ndarray or None
+        Positive probability and label of the kept examples of two classes, for auROC.
+    area : float or None
+        The auROC to be expected, where the counts are expected ones too.
+    """
+
+    counts: FloatArray
+    kept_scores: FloatArray | None = None
+    kept_labels: IntArray | None = None
+    area: float | None = None
+
+    @classmethod
+    def of(
+        cls, proba: FloatArray, codes: IntArray, prediction: IntArray, abstain: NDArray[np.bool_]
+    ) -> Self:
+        """Return the evidence in labelled rows."""
+        n_classes = proba.shape[1]
+        outcome = np.where(abstain, n_classes, prediction)
+        counts = np.zeros((n_classes, n_classes + 1))
+        np.add.at(counts, (codes, outcome), 1.0)
+        kept = ~abstain
+        return cls(counts, proba[kept, -1], codes[kept]) if n_classes == 2 else cls(counts)
+
+    @property
+    def hits(self) -> FloatArray:
+        """Kept examples of each class predicted right."""
+        return np.diagonal(self.counts).copy()
+
+    @property
+    def kept(self) -> FloatArray:
+        """Kept examples of each class."""
+        return np.asarray(self.counts[:, :-1].sum(axis=1))
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound that held-out labels prove, and what was observed.
+
+    Parameters
+    ----------
+    value : float
+        The quantity is at least this; at most, where lower is better.
+    observed : float
+        What it was on the certifying examples; NaN when there were none.
+    n : int
+        How many labelled, kept examples that is.
+    """
+
+    value: float
+    observed: float
+    n: int
+
+    @property
+    def lower(self) -> float:
+        """The bound; for a quantity that should be high."""
+        return self.value
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """What held-out labelled examples prove about a rule.
+
+    Attributes
+    ----------
+    confidence : float
+        How sure: over repetitions of the labelled sample, all bounds hold at once at least this
+        often. An auROC bound is only asymptotically so, and by itself.
+    bounds : dict of Bound
+        By name. ``sensitivity`` and ``specificity`` for two classes, else ``recall:CLASS``; and
+        ``balanced-accuracy``. They are about the kept examples and hold at every prevalence.
+        After a search for a target the bounds are the targets, since those are what the search
+        proves; ``observed`` is then evidence, not an unbiased estimate.
+    evidence : Evidence
+        The counts behind them.
+    searched : bool
+        Whether the rule was searched for with these labels.
+    prior_range : tuple or None
+        The class proportions (lowest, highest) that a bound which depends on them is for.
+
+    Notes
+    -----
+    Given how many examples of class i are kept, the number predicted right is binomial, so
+    Clopper and Pearson's bound is exact. The certifying examples must not have chosen the rule:
+    ``Abstainer`` splits the labelled data, and a search is by fixed-sequence testing.
+
+    References
+    ----------
+    A. Angelopoulos, S. Bates, E. Candès, M. Jordan, L. Lei (2021). Learn then test: calibrating
+    predictive algorithms to achieve risk control. arXiv:2110.01052.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from abstain.selection import Evidence, certify
+    >>> counts = np.array([[180.0, 10.0, 10.0], [2.0, 88.0, 10.0]])
+    >>> certificate = certify(Evidence(counts), confidence=0.9, classes=["well", "ill"])
+    >>> certificate.bounds["sensitivity"].lower
+    0.931
+    >>> certificate.worst_case("accuracy", prior_range=(0.05, 0.3))
+    0.898
+    """
+
+    confidence: float
+    bounds: dict[str, Bound]
+    evidence: Evidence
+    searched: bool = False
+    prior_range: tuple[FloatArray, FloatArray] | None = field(default=None)
+
+    def worst_case(
+        self, metric: Metric | str, prior_range: tuple[ArrayLike, ArrayLike] | None = None
+    ) -> float:
+        """Return the worst value of a confusion metric that the labels leave possible.
+
+        Parameters
+        ----------
+        metric : Metric or str
+            A metric of the confusion matrix.
+        prior_range : pair, optional
+            The lowest and highest proportion of each class; of the positive class, for two. All
+            proportions when not given.
+
+        Returns
+        -------
+        float
+            A lower bound with the certificate's confidence; an upper one where lower is better.
+            Exact for metrics that are ratios of linear functions of the confusion matrix
+            (accuracy, precision, F-beta, cost, ...); for others the worst that was found.
+
+        Raises
+        ------
+        ValueError
+            After a search: what it proves are its targets, no more.
+        """
+        if self.searched:
+            raise ValueError(
+                "These labels searched for the rule, which proves its targets and nothing else. "
+                "Certify a fixed budget, or make this metric the target."
+            )
+        return bound_of(metric, self.evidence, 1 - self.confidence, prior_range).value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the certificate as plain data."""
+        return {
+            "confidence": self.confidence,
+            "bounds": {
+                name: {
+                    key: value if np.isfinite(value) else None
+                    for key, value in asdict(bound).items()
+                }
+                for name, bound in self.bounds.items()
+            },
+            "counts": self.evidence.counts.astype(int).tolist(),
+            "searched": self.searched,
+            "prior_range": self.prior_range and [side.tolist() for side in self.prior_range],
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Return the certificate that ``to_dict`` described."""
+        nan = float("nan")
+        bounds = {
+            name: Bound(
+                value=float(bound["value"]),
+                observed=nan if bound["observed"] is None else float(bound["observed"]),
+                n=int(bound["n"]),
+            )
+            for name, bound in data["bounds"].items()
+        }
+        sides = data["prior_range"]
+        return cls(
+            confidence=float(data["confidence"]),
+            bounds=bounds,
+            evidence=Evidence(np.array(data["counts"], dtype=np.float64)),
+            searched=bool(data["searched"]),
+            prior_range=sides and (np.array(sides[0]), np.array(sides[1])),
+        )
+
+    def __str__(self) -> str:
+        parts = ", ".join(
+            f"{name} {bound.value:.3g} (observed {bound.observed:.3g} of {bound.n})"
+            for name, bound in self.bounds.items()
+        )
+        return f"{self.confidence:.0%} confidence: {parts}"
+
+
+def certify(
+    evidence: Evidence, *, confidence: float, classes: Sequence[Any] | NDArray[Any]
+) -> Certificate:
+    """Return the certificate of a rule that was fixed before its certifying labels were seen.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        What the certifying examples did under the rule.
+    confidence : float
+        How sure the bounds are to be, all at once.
+    classes : sequence
+        The label of each column.
+
+    Returns
+    -------
+    Certificate
+    """
+    error, n_classes = 1 - confidence, len(classes)
+    hits, kept = evidence.hits, evidence.kept
+    lower, _ = clopper_pearson(hits, kept, error / n_classes)
+    with np.errstate(invalid="ignore"):
+        observed = hits / kept
+    names = rate_names(classes)
+    bounds = {
+        names[i]: Bound(float(lower[i]), float(observed[i]), int(kept[i]))
+        for i in reversed(range(n_classes))
+    }
+    bounds["balanced-accuracy"] = Bound(
+        float(lower.mean()), float(observed.mean()), int(kept.sum())
+    )
+    if evidence.kept_scores is not None:
+        bounds["auroc"] = bound_of(AUROC(), evidence, error)
+    return Certificate(confidence, bounds, evidence)
+
+
+def rate_names(classes: Sequence[Any] | NDArray[Any]) -> list[str]:
+    """Return the name of each class's recall."""
+    if len(classes) == 2:
+        return ["specificity", "sensitivity"]
+    return [f"recall:{label}" for label in np.asarray(classes).tolist()]
+
+
+def bound_of(
+    what: Metric | str,
+    evidence: Evidence,
+    error: float,
+    prior_range: tuple[ArrayLike, ArrayLike] | None = None,
+    names: list[str] | None = None,
+) -> Bound:
+    """Return the bound of one rate or metric, wrong with at most the chance ``error``."""
+    hits, kept = evidence.hits, evidence.kept
+    n_classes, total = len(hits), int(kept.sum())
+    names = names or rate_names(np.arange(n_classes))
+    if isinstance(what, str) and what in names:
+        i = names.index(what)
+        lower, _ = clopper_pearson(hits[i], kept[i], error)
+        rate = float(hits[i] / kept[i]) if kept[i] else float("nan")
+        return Bound(float(lower), rate, int(kept[i]))
+    metric = metrics.get(what)
+    if isinstance(metric, AUROC):
+        if evidence.kept_scores is None or evidence.kept_labels is None:
+            raise ValueError("The certifying scores are not kept, so auROC cannot be bounded.")
+        area, lower_area = auroc_lower(evidence.kept_scores, evidence.kept_labels, error)
+        return Bound(lower_area, area, total)
+    if isinstance(metric, BalancedAccuracy):
+        lower, _ = clopper_pearson(hits, kept, error / n_classes)
+        with np.errstate(invalid="ignore"):
+            return Bound(float(lower.mean()), float((hits / kept).mean()), total)
+    if not isinstance(metric, BaseConfusionMetric):
+        raise ValueError(
+            f"{metric.name} cannot be certified. What can: sensitivity and specificity, "
+            f"balanced-accuracy, auroc, and any metric of the confusion matrix."
+        )
+    box = check_prior_range(prior_range, n_classes)
+    value = worst_case(metric, evidence.counts, error, box)
+    return Bound(value, metric.value(evidence.counts[:, :-1]), total)

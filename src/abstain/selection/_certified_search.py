@@ -1,0 +1,261 @@
+"""The smallest abstention that held-out labels certify to reach a target.
+
+Fixed-sequence testing (learn then test): a sequence of rules of falling abstention is fixed on
+unlabelled and fitting data, then the certifying labels test one after the other until one fails.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from abstain import metrics
+from abstain._exceptions import TargetUnreachable
+from abstain._kernels.confusion import expected_confusion
+from abstain._validation import FloatArray, IntArray
+from abstain.metrics import AUROC, Choice, Metric
+from abstain.selection._binomial import auroc_lower_expected
+from abstain.selection._certificate import Bound, Certificate, Evidence, bound_of
+from abstain.selection._nested_windows import nested_windows
+from abstain.selection._worst_case import check_prior_range
+
+__all__ = ["CertifiedChoice", "certified_choice", "claims_of"]
+
+# How many rules a sequence has at most, and the share withheld by the largest of them.
+_MOST_RULES = 100
+_MOST_WITHHELD = 0.98
+# Beyond this many times the labels at hand nobody would collect them.
+_MOST_LABELS = 1e5
+
+Claim = tuple[str | Metric, float]
+
+
+@dataclass(frozen=True)
+class CertifiedChoice:
+    """A rule, and the certificate that its targets hold."""
+
+    choice: Choice
+    certificate: Certificate
+
+
+def claims_of(metric: Metric, target: float | Mapping[str, float]) -> list[Claim]:
+    """Return what a target claims, each a rate or a metric that labels can bound.
+
+    A number for sensitivity at a specificity, or its mirror, claims both rates.
+    """
+    if isinstance(target, Mapping):
+        return [
+            (name if name in ("sensitivity", "specificity") else metrics.get(name), float(goal))
+            for name, goal in target.items()
+        ]
+    if isinstance(metric, metrics.SensitivityAtSpecificity):
+        return [("sensitivity", float(target)), ("specificity", metric.specificity)]
+    if isinstance(metric, metrics.SpecificityAtSensitivity):
+        return [("sensitivity", metric.sensitivity), ("specificity", float(target))]
+    return [(metric, float(target))]
+
+
+def certified_choice(
+    claims: Sequence[Claim],
+    proba: FloatArray,
+    *,
+    proba_certify: FloatArray,
+    codes_certify: IntArray,
+    confidence: float,
+    family: Callable[[float], Choice],
+    sample_weight: FloatArray | None = None,
+    classes: Any,
+    prior_range: tuple[ArrayLike, ArrayLike] | None = None,
+    n_labelled: int | None = None,
+) -> CertifiedChoice:
+    """Return the rule of smallest abstention whose claims the labels certify.
+
+    Parameters
+    ----------
+    claims : sequence of (str or Metric, float)
+        What must hold, from ``claims_of``.
+    proba : ndarray of shape (n, n_classes)
+        Calibrated, adapted probabilities of the target, which fix the sequence of rules.
+    proba_certify : ndarray of shape (m, n_classes)
+        The same for the certifying examples, which had no part in calibration or shift.
+    codes_certify : ndarray of shape (m,)
+        Their true columns.
+    confidence : float
+        How sure the claims are to be, all at once.
+    family : callable
+        What the metric would withhold for a capacity; orders the rules unless the claims are
+        a sensitivity and a specificity, which have a nested family of their own.
+    sample_weight : ndarray of shape (n,), optional
+        How much each target row counts.
+    classes : sequence
+        The label of each column.
+    prior_range : pair, optional
+        The range of class proportions for claims that depend on them.
+    n_labelled : int, optional
+        How many labelled examples there were before the split, for the message.
+
+    Returns
+    -------
+    CertifiedChoice
+
+    Raises
+    ------
+    TargetUnreachable
+        If the labels do not certify any rule; says how many would be needed.
+
+    Notes
+    -----
+    Each rule is tested at level 1 - confidence, and testing stops at the first that fails, so
+    the chance of certifying any rule whose claims do not hold is at most that. A rule passes
+    when every claim's bound passes at that level by itself (intersection-union). The sequence
+    begins where the claims are expected to pass by the widest margin and goes down from there.
+    """
+    search = _Search(
+        claims, proba, sample_weight, proba_certify, codes_certify, 1 - confidence, prior_range
+    )
+    every = search.rules(family)
+    rules = every[search.start(every) :]
+    choice, evidence = rules[0], search.observed(rules[0])
+    if not search.passes(evidence):
+        n = len(codes_certify) if n_labelled is None else n_labelled
+        raise TargetUnreachable(search.complaint(every, evidence, n))
+    for smaller in rules[1:]:
+        seen = search.observed(smaller)
+        if not search.passes(seen):
+            break
+        choice, evidence = smaller, seen
+    bounds = {_name(what): _claimed(what, goal, evidence) for what, goal in claims}
+    low_high = check_prior_range(prior_range, len(classes)) if prior_range is not None else None
+    return CertifiedChoice(
+        choice,
+        Certificate(confidence, bounds, evidence, searched=True, prior_range=low_high),
+    )
+
+
+def _name(what: str | Metric) -> str:
+    return what if isinstance(what, str) else what.name
+
+
+def _claimed(what: str | Metric, goal: float, evidence: Evidence) -> Bound:
+    seen = bound_of(what, evidence, 0.5)
+    return Bound(goal, seen.observed, seen.n)
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    claims: Sequence[Claim]
+    proba: FloatArray
+    sample_weight: FloatArray | None
+    proba_certify: FloatArray
+    codes_certify: IntArray
+    error: float
+    prior_range: tuple[ArrayLike, ArrayLike] | None
+
+    def rules(self, family: Callable[[float], Choice]) -> list[Choice]:
+        """Return rules of falling abstention, fixed without the certifying labels."""
+        goals = {what: goal for what, goal in self.claims if isinstance(what, str)}
+        n_certify = np.bincount(self.codes_certify, minlength=self.proba.shape[1])
+        if goals.keys() == {"sensitivity", "specificity"} and len(self.claims) == 2:
+            return nested_windows(
+                self.proba, self.sample_weight, goals, n_certify, most=_MOST_RULES
+            )
+        total = len(self.proba) if self.sample_weight is None else self.sample_weight.sum()
+        shares = np.linspace(_MOST_WITHHELD, 0, _MOST_RULES)
+        return [family(float(total * share)) for share in shares]
+
+    def start(self, rules: list[Choice]) -> int:
+        """Return the rule that is expected to pass by the widest margin."""
+        return int(np.argmax([self._margin(self.expected(rule)) for rule in rules]))
+
+    def observed(self, choice: Choice) -> Evidence:
+        prediction = choice.rule.predict(self.proba_certify)
+        abstain = choice.region.contains(self.proba_certify, prediction)
+        return Evidence.of(self.proba_certify, self.codes_certify, prediction, abstain)
+
+    def expected(self, choice: Choice) -> Evidence:
+        """Return the counts to be expected on the certifying examples, from the target alone."""
+        prediction = choice.rule.predict(self.proba)
+        abstain = choice.region.contains(self.proba, prediction)
+        weight = np.empty(0) if self.sample_weight is None else self.sample_weight
+        rows = np.ascontiguousarray(self.proba)
+        kept = expected_confusion(rows, prediction, weight, ~abstain)
+        n = np.bincount(self.codes_certify, minlength=len(kept))
+        rates = kept / np.maximum(self._masses, 1e-12)[:, None]
+        rates = np.column_stack([rates, np.maximum(1 - rates.sum(axis=1), 0)])
+        area = None
+        if any(isinstance(what, AUROC) for what, _ in self.claims) and not abstain.all():
+            kept_weight = None if self.sample_weight is None else self.sample_weight[~abstain]
+            area = AUROC().expected(self.proba[~abstain], sample_weight=kept_weight)
+        return Evidence(n[:, None] * rates, area=area)
+
+    @cached_property
+    def _masses(self) -> FloatArray:
+        """The expected weight of each class in the target."""
+        weight = 1.0 if self.sample_weight is None else self.sample_weight[:, None]
+        masses: FloatArray = (weight * self.proba).sum(axis=0)
+        return masses
+
+    def passes(self, evidence: Evidence, factor: float = 1.0) -> bool:
+        return self._margin(evidence, factor) >= 0
+
+    def _margin(self, evidence: Evidence, factor: float = 1.0) -> float:
+        """Return by how much the least certain claim passes, with so many times the labels."""
+        margins = []
+        for what, goal in self.claims:
+            sign = 1.0
+            if isinstance(what, Metric) and not what.greater_is_better:
+                sign = -1.0
+            margins.append(sign * (self._bound(what, evidence, factor) - goal))
+        worst = min(margins)
+        return worst if np.isfinite(worst) else -np.inf
+
+    def _bound(self, what: str | Metric, evidence: Evidence, factor: float) -> float:
+        if isinstance(what, AUROC) and (factor != 1 or evidence.kept_scores is None):
+            area = evidence.area
+            if area is None:
+                area = bound_of(what, evidence, self.error).observed
+            n0, n1 = factor * evidence.kept
+            return auroc_lower_expected(area, n0, n1, self.error)
+        scaled = evidence if factor == 1 else Evidence(factor * evidence.counts)
+        return bound_of(what, scaled, self.error, self.prior_range).value
+
+    def complaint(self, rules: list[Choice], first: Evidence, n_labelled: int) -> str:
+        """Say what the labels showed, and how many would be expected to be enough."""
+        wanted = ", ".join(f"{_name(what)} {goal:g}" for what, goal in self.claims)
+        seen = "; ".join(
+            f"{_name(what)} {bound_of(what, first, self.error, self.prior_range).observed:.3g} "
+            f"observed, bound {self._bound(what, first, 1.0):.3g}"
+            for what, _ in self.claims
+        )
+        needed = self._needed([self.expected(rule) for rule in rules] + [first])
+        enough = (
+            "no number of labels is expected to be enough: ask for less"
+            if needed is None
+            else f"about {int(np.ceil(needed * n_labelled / 10) * 10):,} labelled examples are "
+            f"expected to be enough; there are {n_labelled:,}"
+        )
+        return (
+            f"These labels certify no abstention for {wanted} with {1 - self.error:.0%} "
+            f"confidence ({seen}, where it is easiest); {enough}."
+        )
+
+    def _needed(self, evidence: list[Evidence]) -> float | None:
+        """Return how many times the labels the most favourable rule would need to pass."""
+        low, high = 1.0, 1.0
+        while not any(self.passes(one, high) for one in evidence):
+            low, high = high, high * 2
+            if high > _MOST_LABELS:
+                return None
+        if high == 1.0:
+            # Expected to be enough already; this sample was unlucky.
+            return 2.0
+        while high / low > 1.01:
+            middle = float(np.sqrt(low * high))
+            if any(self.passes(one, middle) for one in evidence):
+                high = middle
+            else:
+                low = middle
+        return high

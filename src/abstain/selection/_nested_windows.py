@@ -1,0 +1,116 @@
+"""A nested family of intervals of p for a sensitivity and a specificity, the threshold inside.
+
+For sensitivity at a specificity the best window touches its threshold (the paper's Section 5.1),
+so below the window negative is predicted and above it positive.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from abstain._validation import FloatArray, IntArray
+from abstain.metrics import Atoms, Choice
+from abstain.rules import Threshold
+
+__all__ = ["nested_windows"]
+
+# Windows begin and end at no more than this many places.
+_BOUNDARIES = 2048
+# Keeps the standard error of a rate with target 1 above zero.
+_LEAST_VARIANCE = 1e-3
+
+
+def nested_windows(
+    proba: FloatArray,
+    sample_weight: FloatArray | None,
+    goals: Mapping[str, float],
+    n_labelled: IntArray,
+    *,
+    most: int,
+) -> list[Choice]:
+    """Return nested intervals, from the largest to the empty one, with their thresholds.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n, 2)
+        Calibrated, adapted probabilities of the target.
+    sample_weight : ndarray of shape (n,), optional
+        How much each row counts.
+    goals : dict
+        The ``"sensitivity"`` and the ``"specificity"`` to reach.
+    n_labelled : ndarray of shape (2,)
+        Certifying negatives and positives; a rate with fewer needs the wider margin.
+    most : int
+        How many intervals to return at most, evenly spaced in weight.
+
+    Returns
+    -------
+    list of Choice
+        Each interval contains the next.
+
+    Notes
+    -----
+    From the threshold where both rates have the same margin, in standard errors, the interval is
+    widened downwards when sensitivity has the smaller margin and upwards when specificity does.
+    """
+    atoms = Atoms.from_proba(np.ascontiguousarray(proba[:, 1]), sample_weight=sample_weight)
+    cuts = _cuts(atoms)
+    margins = _Margins(atoms, cuts, goals, n_labelled)
+    last = len(cuts) - 1
+    middle = max(range(last + 1), key=lambda k: min(margins(k, k)))
+    path = [(middle, middle)]
+    while True:
+        start, end = path[-1]
+        sensitivity, specificity = margins(start, end)
+        down = start > 0 and (sensitivity <= specificity or end == last)
+        if not down and end == last:
+            break
+        path.append((start - 1, end) if down else (start, end + 1))
+    total = atoms.weight_below[cuts]
+    weights = np.array([total[end] - total[start] for start, end in path])
+    chosen = np.searchsorted(weights, np.linspace(0, weights[-1], most + 1)[:-1])
+    windows = [path[k] for k in np.unique(chosen)]
+    return [_choice(atoms, int(cuts[i]), int(cuts[j])) for i, j in reversed(windows)]
+
+
+def _cuts(atoms: Atoms) -> IntArray:
+    if len(atoms) < _BOUNDARIES:
+        return np.arange(len(atoms) + 1)
+    marks = np.linspace(0, atoms.weight_below[-1], _BOUNDARIES)
+    inner = np.searchsorted(atoms.weight_below, marks)
+    return np.unique(np.concatenate([[0], inner, [len(atoms)]])).astype(np.intp)
+
+
+class _Margins:
+    """Sensitivity and specificity without a window, less their goals, in standard errors."""
+
+    def __init__(
+        self, atoms: Atoms, cuts: IntArray, goals: Mapping[str, float], n_labelled: IntArray
+    ) -> None:
+        positive, negative = atoms.positive_below, atoms.negative_below
+        self._positive = (positive / positive[-1])[cuts].tolist()
+        self._negative = (negative / negative[-1])[cuts].tolist()
+        self._goals = goals["sensitivity"], goals["specificity"]
+        self._n = float(n_labelled[1]), float(n_labelled[0])
+
+    def __call__(self, start: int, end: int) -> tuple[float, float]:
+        found, missed = 1 - self._positive[end], self._positive[start]
+        cleared, alarmed = self._negative[start], 1 - self._negative[end]
+        sensitivity = self._margin(found, missed, self._goals[0], self._n[0])
+        return sensitivity, self._margin(cleared, alarmed, self._goals[1], self._n[1])
+
+    @staticmethod
+    def _margin(right: float, wrong: float, goal: float, n: float) -> float:
+        kept = right + wrong
+        if kept <= 0:
+            return -np.inf
+        variance = max(goal * (1 - goal), _LEAST_VARIANCE) / max(n * kept, 1e-12)
+        return float((right / kept - goal) / np.sqrt(variance))
+
+
+def _choice(atoms: Atoms, start: int, end: int) -> Choice:
+    # Any threshold inside the window predicts the kept rows alike; the middle is farthest from
+    # rows that a later batch may have just outside.
+    middle = (start + end) // 2
+    threshold = float(atoms.p[middle]) if middle < len(atoms) else float(np.nextafter(1.0, 2.0))
+    return Choice(atoms.interval(start, end), Threshold(threshold))

@@ -1,0 +1,98 @@
+"""The labelled source: what estimating a shift, and some baselines, need to know of it.
+
+Whole, or compact: rows that agree in label, prediction and about in certainty become one weighted
+row, which a policy can carry and every estimator of class proportions can read.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from abstain._validation import FloatArray, IntArray
+
+__all__ = ["Source"]
+
+# Compact rows at most, for a handful of classes; and levels of certainty at most.
+_MOST_CELLS = 256
+_MOST_LEVELS = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Labelled validation examples, calibrated.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n, n_classes)
+        Calibrated probabilities, at the source's own class proportions.
+    codes : ndarray of shape (n,)
+        True columns.
+    weight : ndarray of shape (n,) or None
+        How much each row counts.
+    edges : ndarray
+        Of a compact source: the levels of certainty between which rows were joined.
+    """
+
+    proba: FloatArray
+    codes: IntArray
+    weight: FloatArray | None = None
+    edges: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    def cells(self, proba: FloatArray) -> IntArray:
+        """Return the cell of each row: its most probable class and how certain that is."""
+        level = np.searchsorted(self.edges, proba.max(axis=1))
+        cells: IntArray = proba.argmax(axis=1) * (len(self.edges) + 1) + level
+        return cells
+
+    def compact(self) -> Self:
+        """Return a few hundred weighted rows that stand for all of them.
+
+        A cell holds the rows of one label, one most probable class and one level of its
+        probability, as their mean and total weight. So the class proportions, the confusion
+        matrix and each class's mean probabilities stay what they were.
+
+        Examples
+        --------
+        >>> p = np.array([0.9, 0.9, 0.2])
+        >>> source = Source(np.column_stack([1 - p, p]), np.array([1, 1, 0])).compact()
+        >>> source.codes, source.weight
+        (array([0, 1]), array([1., 2.]))
+        """
+        n_classes = self.proba.shape[1]
+        weight = np.ones(len(self.codes)) if self.weight is None else self.weight
+        n_levels = max(1, min(_MOST_LEVELS, _MOST_CELLS // n_classes**2))
+        certainty = self.proba.max(axis=1)
+        edges = np.quantile(certainty, np.arange(1, n_levels) / n_levels)
+        joined = type(self)(self.proba, self.codes, self.weight, edges)
+        cell = self.codes * (n_classes * n_levels) + joined.cells(self.proba)
+        _, index = np.unique(cell, return_inverse=True)
+        total = np.bincount(index, weights=weight).astype(np.float64)
+        present = total > 0
+        sums = np.column_stack(
+            [np.bincount(index, weights=weight * column) for column in self.proba.T]
+        )
+        first: IntArray = np.zeros(len(total), dtype=np.intp)
+        first[index] = np.arange(len(index))
+        proba = sums[present] / total[present, None]
+        return type(self)(proba, self.codes[first][present], total[present], edges)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the source as plain data."""
+        return {
+            "proba": self.proba.tolist(),
+            "label": self.codes.tolist(),
+            "weight": None if self.weight is None else self.weight.tolist(),
+            "edges": self.edges.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Return the source that ``to_dict`` described."""
+        weight = data["weight"]
+        return cls(
+            proba=np.array(data["proba"], dtype=np.float64),
+            codes=np.array(data["label"], dtype=np.intp),
+            weight=None if weight is None else np.array(weight, dtype=np.float64),
+            edges=np.array(data["edges"], dtype=np.float64),
+        )

@@ -1,0 +1,115 @@
+"""Thresholds per class against a search that computes the metric anew for every interval."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from abstain import Abstainer
+from abstain.baselines import choose_class_thresholds
+from abstain.datasets import screening_clinic
+from abstain.metrics import AUROC, Accuracy, ErrorRate, SensitivityAtSpecificity
+from abstain.regions import Interval
+
+METRICS = [AUROC(), SensitivityAtSpecificity(0.75), Accuracy(), ErrorRate()]
+
+
+def two_columns(p):
+    return np.column_stack([1 - p, p])
+
+
+def brute_force(metric, p, capacity, y_val, p_val):
+    """The best value on the validation set over all intervals around 0.5 that fit and fill."""
+    values = np.unique(p)
+    half = np.searchsorted(values, 0.5)
+    best = None
+    for start in range(half, -1, -1):
+        end = start
+        while end < len(values) and (np.isin(p, values[start : end + 1])).sum() <= capacity:
+            end += 1
+        if end <= start or end < half:
+            continue
+        kept = (p_val < values[start]) | (p_val > values[end - 1])
+        if len(set(y_val[kept])) < 2:
+            continue
+        value = metric.observed(y_val[kept], two_columns(p_val[kept]))
+        value = value if metric.greater_is_better else -value
+        if best is None or value > best + 1e-12:
+            best = value
+        if end == len(values):
+            continue
+    return best
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 12), st.sampled_from(METRICS))
+def test_as_good_as_the_search_over_all_intervals(seed, capacity, metric):
+    rng = np.random.default_rng(seed)
+    p = np.round(rng.uniform(size=25), 2)
+    p_val = np.round(rng.uniform(size=40), 2)
+    y_val = (rng.uniform(size=40) < p_val).astype(int)
+    y_val[:2] = [0, 1]
+    found = choose_class_thresholds(
+        metric, two_columns(p), capacity, y_val=y_val, proba_val=two_columns(p_val)
+    )
+    inside = (p >= found.lower) & (p <= found.upper)
+    assert inside.sum() <= capacity
+    wanted = brute_force(metric, p, capacity, y_val, p_val)
+    if wanted is None or not inside.any():
+        return
+    kept = (p_val < found.lower) | (p_val > found.upper)
+    value = metric.observed(y_val[kept], two_columns(p_val[kept]))
+    assert (value if metric.greater_is_better else -value) == pytest.approx(wanted)
+
+
+def test_whole_weights_equal_repetition():
+    rng = np.random.default_rng(0)
+    p, p_val = rng.uniform(size=200), rng.uniform(size=300)
+    y_val = (rng.uniform(size=300) < p_val).astype(int)
+    weight = rng.integers(1, 4, size=300)
+    for metric in METRICS:
+        weighted = choose_class_thresholds(
+            metric,
+            two_columns(p),
+            40,
+            y_val=y_val,
+            proba_val=two_columns(p_val),
+            sample_weight_val=weight.astype(float),
+        )
+        repeated = choose_class_thresholds(
+            metric,
+            two_columns(p),
+            40,
+            y_val=np.repeat(y_val, weight),
+            proba_val=two_columns(np.repeat(p_val, weight)),
+        )
+        assert weighted == repeated
+
+
+def test_no_room_and_many_classes():
+    p = two_columns(np.array([0.5, 0.5, 0.5]))
+    y = np.array([0, 1, 1])
+    assert choose_class_thresholds(AUROC(), p, 2, y_val=y, proba_val=p) == Interval.empty()
+    with pytest.raises(ValueError, match="is for two classes; `proba` has 3 columns"):
+        choose_class_thresholds(Accuracy(), np.ones((2, 3)) / 3, 1, y_val=y, proba_val=p)
+
+
+def test_the_whole_flow_and_back_from_a_file(tmp_path):
+    from abstain import Policy
+
+    clinic = screening_clinic(2_000, 2_000, random_state=0)
+    abstainer = Abstainer(
+        "sensitivity@specificity=0.9",
+        budget=0.2,
+        score="class-thresholds",
+        calibration="platt",
+        scale="logits",
+        random_state=0,
+    ).fit(clinic.scores_val, clinic.y_val)
+    decisions = abstainer.decide(clinic.scores_target)
+    withheld = decisions.proba[decisions.abstain, 1]
+    assert decisions.abstain.sum() == 400
+    assert withheld.min() <= 0.5 <= withheld.max() or decisions.proba[:, 1].max() < 0.5
+    decisions.policy.save(tmp_path / "policy.json")
+    again = Policy.load(tmp_path / "policy.json").apply(clinic.scores_target)
+    assert (again.abstain == decisions.abstain).all()

@@ -1,0 +1,153 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from abstain import Cost, Policy
+from abstain.cli._tables import read_predictions, write_columns
+from abstain.datasets import screening_clinic, simulate_four_class_normal
+
+RUN = (
+    "run", "validation.csv", "target.csv", "--scores", "logit", "--scale", "logits",
+    "--label", "ill", "--calibration", "platt", "--metric", "sensitivity@specificity=0.9",
+)  # fmt: skip
+
+
+@pytest.fixture
+def clinic(abstain):
+    clinic = screening_clinic(4_000, 1_000, random_state=0)
+    write_columns(Path("validation.csv"), {"logit": clinic.scores_val, "ill": clinic.y_val})
+    write_columns(Path("target.csv"), {"logit": clinic.scores_target})
+    return clinic
+
+
+def found(abstain, *arguments):
+    code, out, err = abstain(*arguments, "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+def test_a_count(abstain, clinic):
+    assert found(abstain, *RUN, "--budget", "37")["withheld"] == 37
+
+
+def test_a_target(abstain, clinic):
+    result = found(abstain, *RUN, "--target", "0.95")
+    assert result["estimate"]["after"]["value"] >= 0.95
+    both = found(abstain, *RUN, "--target", "sensitivity=0.95,specificity=0.9")
+    assert both["withheld"] == result["withheld"]
+    assert both["decision"]["kind"] == "threshold"
+    code, _, err = abstain(*RUN, "--metric", "auroc", "--target", "1")
+    assert code == 1
+    assert "the best is" in err
+
+
+def test_a_cost(abstain, clinic):
+    Path("errors.csv").write_text("0,300\n9000,0\n")
+    result = found(
+        abstain, *RUN, "--cost", "40", "--errors", "errors.csv", "--policy", "triage.json"
+    )
+    policy = Policy.load("triage.json")
+    cost = Cost(40, [[0, 300], [9000, 0]])
+    assert policy.selection.cost.to_dict() == cost.to_dict()
+    assert result["withheld"] == policy.apply(clinic.scores_target).abstain.sum()
+    assert found(abstain, *RUN, "--cost", "0.2", "--value-of-metric", "1")["withheld"] > 0
+    assert found(abstain, *RUN, "--cost", "0.05,0.1")["withheld"] > 0
+
+
+def test_a_certificate(abstain, clinic):
+    arguments = (*RUN, "--target", "sensitivity=0.85,specificity=0.85", "--confidence", "0.9")
+    code, out, _ = abstain(*arguments, "--policy", "triage.json")
+    assert code == 0
+    assert "Certified with 90% confidence, at any prevalence" in out
+    assert found(abstain, *arguments)["certificate"]["bounds"]["sensitivity"]["value"] == 0.85
+    code, _, err = abstain("adapt", "triage.json", "target.csv", "--scores", "logit")
+    assert code == 1
+    assert "needs no adapting" in err
+    assert abstain(
+        "adapt", "triage.json", "target.csv", "--scores", "logit", "--drop-certificate"
+    )[0] == 0  # fmt: skip
+    _, out, _ = abstain(
+        *RUN, "--metric", "accuracy", "--target", "0.8", "--confidence", "0.9",
+        "--prior-range", "0.2:0.5",
+    )  # fmt: skip
+    assert "prevalences 0.2 to 0.5" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "exactly one of --budget, --target, --cost; got none"),
+        (("--budget", "0.1", "--target", "0.9"), "got --budget and --target"),
+        (("--budget", "1.5"), "must be a fraction"),
+        (("--budget", "many"), "could not convert"),
+        (("--target", "sensitivity"), "must be a number or NAME=NUMBER"),
+        (("--budget", "0.1", "--errors", "errors.csv"), "there is no such file"),
+        (("--budget", "0.1", "--value-of-metric", "2"), "go with --cost"),
+        (("--cost", "-1"), "not negative"),
+        (("--budget", "0.1", "--confidence", "0.9", "--prior-range", "0.1"), "LOW:HIGH"),
+    ],
+)
+def test_wrong_commands(abstain, clinic, arguments, message):
+    code, _, err = abstain(*RUN, *arguments)
+    assert code == 2
+    assert message in " ".join(err.split())
+
+
+def test_apply_repeats_the_decisions(abstain, clinic):
+    assert abstain(*RUN, "--budget", "0.15", "--out", "a.csv", "--policy", "triage.json")[0] == 0
+    code, out, err = abstain(
+        "apply", "triage.json", "target.csv", "--scores", "logit", "--out", "b.csv"
+    )
+    assert code == 0
+    assert "Withheld 150 of 1,000 rows" in out
+    assert "b.csv" in err
+    assert Path("a.csv").read_text() == Path("b.csv").read_text()
+    code, _, err = abstain(
+        "apply", "triage.json", "target.csv", "--scores", "logit", "--out", "b.csv"
+    )
+    assert (code, "add --force" in err) == (2, True)
+
+
+def test_apply_finds_the_columns_of_the_classes_by_name(abstain):
+    source = simulate_four_class_normal(500, random_state=0)
+    names = ["mild", "none", "severe", "worst"]
+    columns = {f"p_{name}": column for name, column in zip(names, source.proba.T, strict=True)}
+    write_columns(Path("validation.csv"), {**columns, "y": np.array(names)[source.y]})
+    write_columns(Path("turned.csv"), dict(reversed(columns.items())))
+    run = ("run", "validation.csv", "validation.csv", "--metric", "accuracy", "--budget", "0.1")
+    assert abstain(*run, "--out", "a.csv", "--policy", "rule.json")[0] == 0
+    assert abstain("apply", "rule.json", "turned.csv", "--out", "b.csv")[0] == 0
+    first, second = (read_predictions(Path(name), scores="p_*") for name in ("a.csv", "b.csv"))
+    assert (first.scores == second.scores).all()
+    columns["p_unknown"] = columns.pop("p_none")
+    write_columns(Path("other.csv"), columns)
+    code, _, err = abstain("apply", "rule.json", "other.csv")
+    assert code == 1
+    assert "the policy is for mild, none, severe, worst" in err
+
+
+def test_adapt(abstain, clinic):
+    assert abstain(*RUN, "--budget", "0.15", "--policy", "triage.json")[0] == 0
+    ill = np.flatnonzero(clinic.y_target == 1)[:50]
+    rows = np.concatenate([np.flatnonzero(clinic.y_target == 0), ill])
+    write_columns(Path("recent.csv"), {"logit": clinic.scores_target[rows]})
+    command = ("adapt", "triage.json", "recent.csv", "--scores", "logit")
+    code, out, err = abstain(*command, "--out", "june.json")
+    assert code == 0
+    assert "Check: label shift explains the recent scores" in out
+    assert "june.json" in err
+    assert Policy.load("june.json").priors[1] < 0.15
+    result = found(abstain, *command)
+    assert result["assumption"]["passes"]
+    assert result["old_priors"][1] > 0.25
+    write_columns(Path("recent.csv"), {"logit": 0.3 * clinic.scores_target - 2})
+    assert "more than the proportions has changed" in abstain(*command)[1]
+
+
+def test_a_broken_policy_is_said(abstain, clinic):
+    Path("triage.json").write_text("{")
+    code, _, err = abstain("apply", "triage.json", "target.csv", "--scores", "logit")
+    assert code == 1
+    assert "not a whole JSON file" in err

@@ -1,0 +1,102 @@
+"""Realised metrics by hand, by group, and what had been estimated."""
+
+import json
+
+import numpy as np
+import pytest
+
+from abstain import Abstainer
+from abstain.datasets import screening_clinic
+from abstain.evaluation import evaluate
+from abstain.metrics import AUROC, Accuracy
+
+
+@pytest.fixture(scope="module")
+def clinic():
+    return screening_clinic(2_000, 2_000, random_state=0)
+
+
+def decide(clinic, metric="auroc", **parameters):
+    settings = {"budget": 0.2, "calibration": "platt", "scale": "logits", "random_state": 0}
+    abstainer = Abstainer(metric, **{**settings, **parameters})
+    return abstainer.fit(clinic.scores_val, clinic.y_val).decide(clinic.scores_target)
+
+
+def test_realised_values_are_the_metrics_own(clinic):
+    decisions = decide(clinic)
+    found = evaluate(decisions, clinic.y_target, metrics=("accuracy",))
+    kept = ~decisions.abstain
+    own = found.realised["auroc"]
+    assert (own.n, own.abstention_rate) == (2_000, 0.2)
+    assert own.all == AUROC().observed(clinic.y_target, decisions.proba)
+    assert own.kept == AUROC().observed(clinic.y_target[kept], decisions.proba[kept])
+    assert own.withheld == AUROC().observed(clinic.y_target[~kept], decisions.proba[~kept])
+    accuracy = found.realised["accuracy"]
+    assert accuracy.all == Accuracy().observed(clinic.y_target, decisions.proba)
+    assert found.estimated_after == decisions.estimate.after
+
+
+def test_groups_are_judged_apart(clinic):
+    decisions = decide(clinic, "accuracy")
+    groups = np.where(np.arange(2_000) < 500, "north", "south")
+    found = evaluate(decisions, clinic.y_target, groups=groups)
+    assert list(found.groups) == ["north", "south"]
+    north = found.groups["north"]["accuracy"]
+    rows = np.arange(2_000) < 500
+    assert north.n == 500
+    assert north.abstention_rate == decisions.abstain[rows].mean()
+    kept = rows & ~decisions.abstain
+    assert north.kept == (decisions.prediction[kept] == clinic.y_target[kept]).mean()
+
+
+@pytest.mark.parametrize("score", [None, "entropy", "random", "class-thresholds"])
+@pytest.mark.parametrize("metric", ["auroc", "accuracy"])
+def test_any_kind_of_region_has_a_curve(clinic, metric, score):
+    decisions = decide(clinic, metric, score=score)
+    curve = evaluate(decisions, clinic.y_target).risk_coverage
+    errors = np.mean(decisions.prediction != clinic.y_target)
+    assert curve.selective_risk[-1] == pytest.approx(errors)
+    assert 0 <= curve.excess_aurc <= curve.aurc
+
+
+def test_what_was_withheld_is_last_in_the_curve(clinic):
+    decisions = decide(clinic, "accuracy")
+    curve = evaluate(decisions, clinic.y_target).risk_coverage
+    kept = ~decisions.abstain
+    errors = np.mean(decisions.prediction[kept] != clinic.y_target[kept])
+    assert curve.selective_risk[kept.sum() - 1] == pytest.approx(errors, abs=0.01)
+
+
+def test_weights_and_labels_of_any_kind(clinic):
+    weight = np.random.default_rng(0).integers(1, 3, 2_000)
+    names = np.array(["well", "ill"])
+    abstainer = Abstainer(
+        "auroc", budget=0.2, calibration="platt", scale="logits", random_state=0
+    ).fit(clinic.scores_val, names[clinic.y_val], classes=["well", "ill"])
+    decisions = abstainer.decide(clinic.scores_target, weight)
+    found = evaluate(decisions, names[clinic.y_target]).realised["auroc"]
+    assert found.abstention_rate == pytest.approx(decisions.abstention_rate)
+    wanted = AUROC().observed(clinic.y_target, decisions.proba, sample_weight=weight)
+    assert found.all == pytest.approx(wanted)
+
+
+def test_as_plain_data_and_as_text(clinic):
+    found = evaluate(decide(clinic), clinic.y_target, groups=clinic.y_target)
+    data = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    # One class alone has no ROC curve.
+    assert data["groups"]["1"]["auroc"]["all"] is None
+    assert data["realised"]["auroc"]["kept"] == found.realised["auroc"].kept
+    assert data["estimated"]["after"]["realised"] == found.realised["auroc"].kept
+    text = found.to_text()
+    assert "estimated without labels against realised" in text
+    assert f"AURC {found.risk_coverage.aurc:.4f}" in text
+
+
+def test_errors(clinic):
+    decisions = decide(clinic)
+    with pytest.raises(ValueError, match="one label per row"):
+        evaluate(decisions, clinic.y_target[:-1])
+    with pytest.raises(ValueError, match="same number of rows"):
+        evaluate(decisions, clinic.y_target, groups=[1, 2])
+    with pytest.raises(ValueError, match="`groups` must be one-dimensional"):
+        evaluate(decisions, clinic.y_target, groups=np.zeros((2_000, 1)))
