@@ -20,8 +20,8 @@ def costs(decisions: Decisions) -> dict[str, Any]:
     errors = 1.0 - np.eye(k)
     abstain = np.zeros(k)
     given = False
-    selection = getattr(decisions.policy, "selection", None)
-    cost = getattr(selection, "cost", None)
+    selection = decisions.policy.selection
+    cost = None if selection is None else selection.cost
     if cost is not None:
         given = True
         abstain = np.broadcast_to(np.asarray(cost.abstain, dtype=np.float64), (k,))

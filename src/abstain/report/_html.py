@@ -8,9 +8,18 @@ import json
 from importlib.resources import files
 from typing import Any
 
-from abstain.report._words import decimals
+from abstain.report._words import NOT_DEFINED, decimals
 
 __all__ = ["render", "script_safe_json"]
+
+# Of ten 90% intervals, seven or fewer that hold are a reason to say so.
+ENOUGH_INSIDE = 0.75
+_NARROW = {
+    False: "So the intervals on this page are too narrow: they hold the noise of the unknown "
+    "labels alone, not how uncertain the class proportions and the calibration are.",
+    True: "So the intervals on this page are too narrow for these data; more validation rows "
+    "would help.",
+}
 
 
 def render(facts: dict[str, Any]) -> str:
@@ -36,12 +45,12 @@ def render(facts: dict[str, Any]) -> str:
 
 
 def script_safe_json(facts: dict[str, Any]) -> str:
-    """Return JSON that cannot end the script element it stands in.
+    r"""Return JSON that cannot end the script element it stands in.
 
     Examples
     --------
     >>> print(script_safe_json({"id": "</script>"}))
-    {"id":"\\u003c/script\\u003e"}
+    {"id":"\u003c/script\u003e"}
     """
     text = json.dumps(facts, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
@@ -83,7 +92,7 @@ def _moved(moved: dict[str, Any]) -> str:
 
 def _ends(interval: list[float] | None) -> str:
     if interval is None or None in interval:
-        return "–"
+        return NOT_DEFINED
     return f"{interval[0]:.1%} to {interval[1]:.1%}"
 
 
@@ -95,11 +104,14 @@ def _trust(trust: dict[str, Any], title: str) -> str:
     test = trust["back_test"]
     if test is not None and test["points"]:
         sentences.append(
-            f"Back-test: {len(test['points'])} batches with other class proportions were drawn "
-            f"from {test['rows']:,} validation rows that the calibration had not seen. The "
+            f"Back-test: {len(test['points'])} batches of {test['rows']:,} rows with other class "
+            f"proportions were drawn from validation rows that the calibration had not seen. The "
             f"estimated {title} missed the realised one by {decimals(test['mean_gap'])} on "
-            f"average; the 90% interval held it in {test['inside']} of {len(test['points'])}."
+            f"average, by {decimals(test['largest_gap'])} at most; the 90% interval held it in "
+            f"{test['inside']} of {len(test['points'])}."
         )
+        if test["inside"] < ENOUGH_INSIDE * len(test["points"]):
+            sentences.append(_NARROW[test["with_priors"]])
     if trust["reliability"] is not None:
         sentences.append(
             f"Calibration: on {trust['reliability']['rows']:,} unseen validation rows, "

@@ -45,10 +45,8 @@ def moved(
     }
     if proba_val is None or codes_val is None or target is None:
         return facts
-    estimator = clone(shift.get(getattr(decisions.policy, "shift", None) or "em"))
-    estimator.fit(
-        proba_val, target, codes_val, sample_weight_target=decisions.sample_weight
-    )
+    estimator = clone(decisions.policy.shift or shift.get("em"))
+    estimator.fit(proba_val, target, codes_val, sample_weight_target=decisions.sample_weight)
     facts["interval"] = np.asarray(estimator.priors_interval(0.9)).tolist()
     test = shift.detect_shift(
         proba_val, target, sample_weight_target=decisions.sample_weight, classes=names

@@ -15,11 +15,13 @@ from abstain._validation import FloatArray, IntArray
 from abstain.baselines import ScoreThreshold
 from abstain.decisions import Decisions, Estimate, EstimatedValue, estimate_metric
 from abstain.metrics import Metric, RankingMetric
+from abstain.policy import Policy
 from abstain.regions import Mask, Region
 from abstain.report._curves import histogram, roc_points
 from abstain.report._words import decimals, headline, metric_title, percent, region_in_words
 from abstain.rules import Argmax, DecisionRule, Threshold
-from abstain.selection import budget_capacity
+from abstain.selection import Selection, budget_capacity
+from abstain.shift import ratio_of_priors
 
 __all__ = ["Step", "budget_grid", "budget_steps", "step_facts"]
 
@@ -92,37 +94,35 @@ def budget_steps(decisions: Decisions) -> tuple[list[Step], int]:
 
 
 def _choices(decisions: Decisions, budgets: FloatArray) -> list[tuple[Region, DecisionRule]]:
-    """Return region and rule for each budget, chosen the way the decisions were."""
+    """Return region and rule for each budget, ordered the way the decisions were."""
     policy, proba, weight = decisions.policy, decisions.proba, decisions.sample_weight
-    metric, region = policy.metric, policy.region
-    if isinstance(region, ScoreThreshold):
-        return [
-            (
-                baselines.choose_by_score(
-                    region.score,
-                    proba,
-                    budget_capacity(budget, len(proba), weight),
-                    sample_weight=weight,
-                    seed=int(region.parameters.get("seed", 0)),
-                ),
-                policy.rule,
-            )
-            for budget in budgets.tolist()
-        ]
-    optimal = not isinstance(policy.rule, Argmax)
-    if isinstance(metric, RankingMetric) and not optimal:
-        curve = metric.curve(proba, budgets, sample_weight=weight)
+    selection = policy.selection or _selection_of(policy)
+    if (
+        isinstance(policy.metric, RankingMetric)
+        and selection.score is None
+        and selection.decision == "argmax"
+    ):
+        curve = policy.metric.curve(proba, budgets, sample_weight=weight)
         return [(region, policy.rule) for region in curve.regions]
-    choices = [
-        metric.choose(
-            proba,
-            budget_capacity(budget, len(proba), weight),
-            sample_weight=weight,
-            decision="optimal" if optimal else "argmax",
-        )
-        for budget in budgets.tolist()
-    ]
-    return [(choice.region, choice.rule) for choice in choices]
+    family = selection.family(
+        policy.metric,
+        proba,
+        weight,
+        decisions.seed,
+        source=policy.source,
+        weights=ratio_of_priors(policy.priors, policy.source_priors),
+    )
+    choices = [family(budget_capacity(budget, len(proba), weight)) for budget in budgets.tolist()]
+    own = selection.decision == "optimal"
+    return [(choice.region, choice.rule if own else policy.rule) for choice in choices]
+
+
+def _selection_of(policy: Policy) -> Selection:
+    """Return the order of a rule that does not carry how it was chosen."""
+    score = policy.region.score if isinstance(policy.region, ScoreThreshold) else None
+    return Selection(
+        score=score, decision="argmax" if isinstance(policy.rule, Argmax) else "optimal"
+    )
 
 
 def step_facts(
@@ -179,6 +179,11 @@ def _estimate(decisions: Decisions, step: Step) -> Estimate:
         step.abstain,
         sample_weight=decisions.sample_weight,
         seed=decisions.seed,
+        prior_ratios=(
+            None
+            if decisions.prior_draws is None
+            else [ratio_of_priors(drawn, decisions.priors) for drawn in decisions.prior_draws]
+        ),
     )
 
 

@@ -4,6 +4,7 @@ The validation data are cut in two. One half calibrates; of the other, batches w
 proportions are drawn, decided about as if without labels, and then compared with their labels.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def trust(
     decisions: Decisions, scores_val: Any, codes_val: IntArray | None, *, seed: int
 ) -> dict[str, Any]:
     """Return a reliability diagram, a back-test and the certificate, as far as there are data."""
-    certificate = getattr(decisions, "certificate", None)
+    certificate = decisions.certificate
     facts: dict[str, Any] = {
         "reliability": None,
         "back_test": None,
@@ -41,25 +42,43 @@ def trust(
     if scores_val is None or codes_val is None:
         facts["reason"] = "There is no validation data with this report."
         return facts
-    scores, rng = np.asarray(scores_val), np.random.default_rng(seed)
     if np.bincount(codes_val, minlength=len(decisions.classes)).min() < 2 * FEWEST_PER_CLASS:
         facts["reason"] = (
             f"A back-test needs {2 * FEWEST_PER_CLASS} validation rows of each class or more."
         )
         return facts
-    fitting, testing = _halves(codes_val, rng)
-    abstainer = _abstainer(decisions)
-    abstainer.fit(
-        scores[fitting],
-        decisions.classes[codes_val[fitting]],
-        classes=decisions.classes,
+    rng = np.random.default_rng(seed)
+    folds = _folds(decisions, np.asarray(scores_val), codes_val, rng)
+    facts["reliability"] = _reliability(
+        np.concatenate([fold.abstainer.calibrator_.predict_proba(fold.scores) for fold in folds]),
+        np.concatenate([fold.codes for fold in folds]),
     )
-    proba = abstainer.calibrator_.predict_proba(scores[testing])
-    facts["reliability"] = _reliability(proba, codes_val[testing])
-    facts["back_test"] = _back_test(
-        decisions, abstainer, scores[testing], codes_val[testing], rng
-    )
+    facts["back_test"] = _back_test(decisions, folds, rng)
     return facts
+
+
+@dataclass(frozen=True, eq=False)
+class _Fold:
+    """An abstainer fitted on one half, with the other half to test it on."""
+
+    abstainer: Abstainer
+    scores: Any
+    codes: IntArray
+
+
+def _folds(
+    decisions: Decisions, scores: Any, codes: IntArray, rng: np.random.Generator
+) -> list[_Fold]:
+    """Fit on each half of the validation data, to test on the other."""
+    halves = _halves(codes, rng)
+    folds = []
+    for fitting, testing in (halves, halves[::-1]):
+        abstainer = _abstainer(decisions)
+        abstainer.fit(
+            scores[fitting], decisions.classes[codes[fitting]], classes=decisions.classes
+        )
+        folds.append(_Fold(abstainer, scores[testing], codes[testing]))
+    return folds
 
 
 def _halves(codes: IntArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
@@ -81,53 +100,54 @@ def _abstainer(decisions: Decisions) -> Abstainer:
         score=None if score == "dropout-variance" else score,
         decision="argmax" if isinstance(policy.rule, Argmax) else "optimal",
         calibration=clone(picked),
-        shift=getattr(policy, "shift", None) or "em",
+        shift=policy.shift or "em",
         scale=policy.calibrator.scale,
+        uncertainty="labels" if decisions.prior_draws is None else "labels+priors",
         random_state=0,
     )
 
 
 def _back_test(
-    decisions: Decisions,
-    abstainer: Abstainer,
-    scores: Any,
-    codes: IntArray,
-    rng: np.random.Generator,
+    decisions: Decisions, folds: list[_Fold], rng: np.random.Generator
 ) -> dict[str, Any]:
-    metric = decisions.policy.metric
     points = []
-    for priors in _shifts(decisions, rng):
-        rows = shifted_rows(codes, priors, random_state=rng)
-        try:
-            found = abstainer.decide(scores[rows])
-        except AbstainError:
-            # A draw that a shift cannot be told from says nothing about the others.
-            continue
-        kept = ~found.abstain
-        realised = metric.observed(
-            codes[rows][kept],
-            found.proba[kept],
-            prediction=found.policy.rule.predict(found.proba)[kept],
-        )
-        after = found.estimate.after
-        if not np.isfinite([realised, after.value]).all():
-            continue
-        low, high = after.interval
-        points.append(
-            {
-                "priors": priors.tolist(),
-                "estimated": after.value,
-                "interval": [low, high],
-                "realised": realised,
-                "inside": bool(low <= realised <= high),
-            }
-        )
+    for k, priors in enumerate(_shifts(decisions, rng)):
+        fold = folds[k % len(folds)]
+        point = _tested(decisions, fold, shifted_rows(fold.codes, priors, random_state=rng))
+        if point is not None:
+            points.append({"priors": priors.tolist(), **point})
     gaps = [abs(point["estimated"] - point["realised"]) for point in points]
     return {
         "points": points,
         "inside": sum(point["inside"] for point in points),
         "mean_gap": float(np.mean(gaps)) if gaps else None,
-        "rows": len(codes),
+        "largest_gap": max(gaps, default=None),
+        "with_priors": decisions.prior_draws is not None,
+        "rows": len(folds[0].codes),
+    }
+
+
+def _tested(decisions: Decisions, fold: _Fold, rows: IntArray) -> dict[str, Any] | None:
+    """Decide about a drawn batch without its labels, then compare with them."""
+    try:
+        found = fold.abstainer.decide(fold.scores[rows])
+    except AbstainError:
+        # A draw that a shift cannot be told from says nothing about the others.
+        return None
+    kept, after = ~found.abstain, found.estimate.after
+    realised = decisions.policy.metric.observed(
+        fold.codes[rows][kept],
+        found.proba[kept],
+        prediction=found.policy.rule.predict(found.proba)[kept],
+    )
+    if not np.isfinite([realised, after.value]).all():
+        return None
+    low, high = after.interval
+    return {
+        "estimated": after.value,
+        "interval": [low, high],
+        "realised": realised,
+        "inside": bool(low <= realised <= high),
     }
 
 
@@ -168,8 +188,6 @@ def _reliability(proba: FloatArray, codes: IntArray) -> dict[str, Any]:
     return {
         "what": "the positive class" if binary else "the most likely class",
         "bins": bins,
-        "error": float(
-            expected_calibration_error(codes, proba, classes=range(proba.shape[1]))
-        ),
+        "error": float(expected_calibration_error(codes, proba, classes=range(proba.shape[1]))),
         "rows": len(codes),
     }

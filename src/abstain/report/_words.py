@@ -7,8 +7,10 @@ import numpy as np
 from abstain.metrics import Metric
 from abstain.regions import Interval, Region
 
-__all__ = ["decimals", "headline", "metric_title", "percent", "region_in_words"]
+__all__ = ["NOT_DEFINED", "decimals", "headline", "metric_title", "percent", "region_in_words"]
 
+# An en dash, as tables have it.
+NOT_DEFINED = "\u2013"
 _TITLES = {
     "auroc": "auROC",
     "average-precision": "average precision",
@@ -58,11 +60,11 @@ def decimals(value: float | None) -> str:
 
     Examples
     --------
-    >>> decimals(0.8435), decimals(float("nan")), decimals(1234.5)
-    ('0.844', '–', '1,234')
+    >>> decimals(0.8435), decimals(1234.5)
+    ('0.844', '1,234')
     """
     if value is None or not np.isfinite(value):
-        return "–"
+        return NOT_DEFINED
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3f}"
 
 
@@ -76,13 +78,15 @@ def headline(
     after: float,
     interval: tuple[float, float],
 ) -> str:
-    """Return the answer in two sentences.
+    r"""Return the answer in two sentences.
 
     Examples
     --------
-    >>> headline("auROC", withheld=312, rows=2080, rate=0.15, before=0.81, after=0.9,
-    ...          interval=(0.88, 0.92))
-    'Refer 312 of 2,080 cases (15%). Estimated auROC rises from 0.810 to 0.900 (90% interval 0.880 to 0.920).'
+    >>> text = headline("auROC", withheld=312, rows=2080, rate=0.15, before=0.81, after=0.9,
+    ...                 interval=(0.88, 0.92))
+    >>> print(text.replace("(90%", "\n(90%"))
+    Refer 312 of 2,080 cases (15%). Estimated auROC rises from 0.810 to 0.900
+    (90% interval 0.880 to 0.920).
     """
     first = f"Refer {withheld:,} of {rows:,} cases ({percent(rate)})."
     if withheld == 0:
@@ -96,8 +100,7 @@ def headline(
         verb = "rises" if after > before else "falls"
         change = f"{verb} from {decimals(before)} to {decimals(after)}"
     return (
-        f"{first} Estimated {title} {change} "
-        f"(90% interval {decimals(low)} to {decimals(high)})."
+        f"{first} Estimated {title} {change} (90% interval {decimals(low)} to {decimals(high)})."
     )
 
 

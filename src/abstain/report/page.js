@@ -103,11 +103,11 @@
       const down = path(c, inside.map((s) => s.budget).reverse(), inside.map((s) => s.interval[0]).reverse());
       c.root.append(svg("path", { class: "band after", d: `${up}${down.replace("M", "L")}Z` }));
     }
-    alternatives.forEach((name, k) => line(c, budgets, steps.map((s) => s.alternatives[name]), `thin ${k ? "before" : "other"}`));
+    alternatives.forEach((name, k) => line(c, budgets, steps.map((s) => s.alternatives[name]), `alternative alternative-${k % 4}`));
     c.root.append(svg("path", { class: "guide", d: `M${c.sx(step.budget)} ${TOP}V${HEIGHT - BOTTOM}` }));
     line(c, budgets, values, "after");
     dot(c, step.budget, step.value, "after", 6);
-    legend("curve-legend", [["this rule", "after"], ...alternatives.map((name, k) => [name, `dashed ${k ? "before" : "other"}`])]);
+    legend("curve-legend", [["this rule", "after"], ...alternatives.map((name, k) => [name, `alternative-${k % 4}`])]);
   }
 
   function drawRoc(step) {
@@ -127,7 +127,8 @@
   function drawHistogram(step) {
     const h = step.histogram, n = h.all.length, most = Math.max(...h.all);
     const width = (h.high - h.low) / n;
-    const at = [0, 0.05, 0.2, 0.5, 1].map((share) => Math.round(most * share)).filter((t, k, all) => all.indexOf(t) === k);
+    const round = (v) => { const power = 10 ** Math.floor(Math.log10(v)); return Math.floor(v / power) * power; };
+    const at = [0, ...[0.06, 0.25, 0.55, 1].map((share) => most * share).filter((v) => v >= 1).map(round)];
     const c = chart("histogram", {
       x: [h.low, h.high], y: [0, most || 1], xLabel: h.label, yLabel: "cases (square-root scale)",
       yScale: Math.sqrt, yFormat: whole, yTicks: at,
