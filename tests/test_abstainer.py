@@ -211,3 +211,44 @@ def test_deciding_before_fitting_is_an_error():
 
     with pytest.raises(NotFittedError):
         Abstainer("auroc", budget=0.1).decide([0.5])
+
+
+def test_intervals_hold_the_uncertainty_of_the_proportions(clinic):
+    few = clinic.scores_target[:400]
+    labels = abstainer_for(clinic).decide(few)
+    priors = abstainer_for(clinic, uncertainty="labels+priors").decide(few)
+    assert priors.prior_draws.shape[1] == 2
+    assert (labels.abstain == priors.abstain).all()
+    assert labels.estimate.before.value == priors.estimate.before.value
+    again = abstainer_for(clinic, uncertainty="labels+priors").decide(few)
+    assert again.estimate == priors.estimate
+
+    def width(decisions):
+        low, high = decisions.estimate.before.interval
+        return high - low
+
+    # How accurate argmax is depends on the proportions; with them open it is less certain.
+    closed = abstainer_for(clinic, "f1").decide(few)
+    open_ = abstainer_for(clinic, "f1", uncertainty="labels+priors").decide(few)
+    assert width(open_) > 1.1 * width(closed)
+
+
+def test_known_proportions_add_no_uncertainty(clinic):
+    from abstain.shift import KnownPriors
+
+    decisions = abstainer_for(clinic, shift=KnownPriors(0.3), uncertainty="labels+priors").decide(
+        clinic.scores_target
+    )
+    assert (decisions.prior_draws == decisions.priors).all()
+
+
+def test_bad_uncertainty(clinic):
+    with pytest.raises(ValueError, match="`uncertainty` must be"):
+        abstainer_for(clinic, uncertainty="everything")
+
+
+def test_rates_are_targets_for_two_classes():
+    with pytest.raises(ValueError, match="which are for two classes"):
+        Abstainer("accuracy", target={"sensitivity": 0.9}, calibration="temperature").fit(
+            np.full((6, 3), 1 / 3), np.arange(6) % 3
+        )

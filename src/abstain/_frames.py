@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Scores", "as_array", "read_scores", "to_native_frame"]
+__all__ = ["Scores", "as_array", "classes_by_name", "read_scores", "to_native_frame"]
 
 PREFIX = "p_"
 
@@ -62,15 +62,30 @@ def read_scores(scores: Any, classes: NDArray[Any] | None = None) -> Scores:
     frame = _frame(scores)
     if frame is None:
         return Scores(as_array(scores))
-    columns = list(frame.columns)
-    chosen = _score_columns(columns, classes)
-    values = frame.select(chosen).to_numpy()
+    columns = [str(name) for name in frame.columns]
+    places = [columns.index(name) for name in _score_columns(columns, classes)]
+    values = np.column_stack([frame[:, place].to_numpy() for place in places])
+    names = [columns[place].removeprefix(PREFIX) for place in places]
     return Scores(
-        values=values[:, 0] if len(chosen) == 1 else values,
-        names=[name.removeprefix(PREFIX) for name in chosen] if len(chosen) > 1 else None,
+        values=values[:, 0] if len(places) == 1 else values,
+        names=names if len(places) > 1 else None,
         source=scores,
-        others=tuple(name for name in columns if name not in chosen),
+        others=tuple(name for place, name in enumerate(frame.columns) if place not in places),
     )
+
+
+def classes_by_name(names: list[str] | None, y: Any) -> list[Any] | None:
+    """Return the label that each score column is named by; None when names are no labels."""
+    if names is None:
+        return None
+    labels = {str(label): label for label in np.asarray(as_array(y)).tolist()}
+    if not set(labels) <= set(names):
+        return None
+    if all(isinstance(label, int) for label in labels.values()) and all(
+        name.lstrip("-").isdigit() for name in names
+    ):
+        return [int(name) for name in names]
+    return [labels.get(name, name) for name in names]
 
 
 def to_native_frame(columns: dict[str, Any], *, like: Any, carried: tuple[str, ...]) -> Any:
@@ -84,12 +99,9 @@ def to_native_frame(columns: dict[str, Any], *, like: Any, carried: tuple[str, .
         return nw.from_dict(columns, backend=_any_backend()).to_native()
     source = nw.from_native(like, eager_only=True)
     data = {name: source[name].to_numpy() for name in carried} | columns
-    result = nw.from_dict(data, backend=nw.get_native_namespace(like))
-    return (
-        nw.maybe_set_index(result, index=nw.maybe_get_index(source)).to_native()
-        if (nw.maybe_get_index(source) is not None)
-        else result.to_native()
-    )
+    result = nw.from_dict(data, backend=nw.get_native_namespace(like)).to_native()
+    index = nw.maybe_get_index(source)
+    return result if index is None else result.set_axis(index)
 
 
 def _frame(scores: Any) -> Any:
@@ -103,20 +115,23 @@ def _frame(scores: Any) -> Any:
 
 
 def _score_columns(columns: list[str], classes: NDArray[Any] | None) -> list[str]:
-    if classes is not None:
-        for prefix in (PREFIX, ""):
-            named = [f"{prefix}{label}" for label in classes.tolist()]
-            if set(named) <= set(columns):
-                return named
-        if len(columns) in (1, len(classes)) and not (len(columns) == 1 and len(classes) != 2):
-            return columns
-        raise ValueError(
-            f"`scores` must have a column for each class, named by it: "
-            f"{', '.join(f'{PREFIX}{label}' for label in classes.tolist())}; "
-            f"its columns are {', '.join(columns)}."
-        )
     marked = [name for name in columns if name.startswith(PREFIX)]
-    return marked or columns
+    if classes is None:
+        return marked or columns
+    for prefix in (PREFIX, ""):
+        named = [f"{prefix}{label}" for label in classes.tolist()]
+        if set(named) <= set(columns):
+            return named
+    # Names that are not those of the classes: all there is, or all that is marked, by position.
+    allowed = (1, 2) if len(classes) == 2 else (len(classes),)
+    for candidates in (marked, columns):
+        if len(candidates) in allowed:
+            return candidates
+    raise ValueError(
+        f"`scores` must have a column for each class, named by it: "
+        f"{', '.join(f'{PREFIX}{label}' for label in classes.tolist())}; "
+        f"its columns are {', '.join(columns)}."
+    )
 
 
 def _any_backend() -> str:

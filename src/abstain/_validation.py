@@ -11,6 +11,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from abstain._frames import as_array
+
 __all__ = [
     "FloatArray",
     "IntArray",
@@ -272,7 +274,7 @@ def check_seed(random_state: Any) -> int:
 
 def _float_array(values: ArrayLike, name: str) -> FloatArray:
     try:
-        return np.asarray(values, dtype=np.float64)
+        return np.asarray(as_array(values), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(f"`{name}` must be numbers; {error}.") from error
 
@@ -284,7 +286,7 @@ def _number(value: Any, name: str) -> float:
 
 
 def _label_array(labels: Any, name: str) -> NDArray[Any]:
-    array = np.asarray(labels)
+    array = np.asarray(as_array(labels))
     if array.ndim != 1:
         raise ValueError(f"`{name}` must be one-dimensional; got shape {array.shape}.")
     if array.dtype.kind == "f":

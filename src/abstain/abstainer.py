@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from abstain import baselines, calibration, metrics, shift
+from abstain._frames import classes_by_name, read_scores
 from abstain._validation import (
     FloatArray,
     Scale,
@@ -31,7 +32,6 @@ from abstain.policy import Policy
 from abstain.regions import Interval, Mask
 from abstain.rules import Argmax
 from abstain.selection import (
-    RATES,
     Certificate,
     Cost,
     Evidence,
@@ -44,6 +44,7 @@ from abstain.selection import (
     claims_of,
     split_for_certificate,
 )
+from abstain.selection._rates import RATES
 from abstain.shift import ShiftEstimator
 
 __all__ = ["Abstainer", "Decisions", "Estimate", "EstimatedValue"]
@@ -177,8 +178,11 @@ class Abstainer(BaseEstimator):
         """
         metric = metrics.get(self.metric)
         self._check_parameters(metric)
+        given = read_scores(scores_val, None if classes is None else np.asarray(classes))
+        if classes is None:
+            classes = classes_by_name(given.names, y_val)
         # What the scores came as tells how precise they are, so the calibrator gets that.
-        scores = np.asarray(scores_val)
+        scores = np.asarray(given.values)
         n, n_classes = check_scores(scores, scale=self.scale, name="scores_val").shape
         columns = check_classes(y_val, n_columns=n_classes, classes=classes)
         codes = check_labels(y_val, classes=columns, n_rows=n, name="y_val")
@@ -227,7 +231,8 @@ class Abstainer(BaseEstimator):
         """
         check_is_fitted(self, "calibrator_")
         self._check_samples(score_samples)
-        proba = self.calibrator_.predict_proba(scores_target)
+        given = read_scores(scores_target, self.classes_)
+        proba = self.calibrator_.predict_proba(given.values)
         weight = check_sample_weight(sample_weight, n_rows=len(proba))
         estimator = clone(shift.get(self.shift)).fit(
             self._source.proba,
@@ -268,7 +273,12 @@ class Abstainer(BaseEstimator):
             draws = estimator.prior_draws(_PRIOR_DRAWS, seed=seed)
             decisions = replace(decisions, prior_draws=draws)
         # The policy carries what was estimated on the batch it was chosen on.
-        return replace(decisions, policy=replace(policy, estimate=decisions.estimate))
+        return replace(
+            decisions,
+            policy=replace(policy, estimate=decisions.estimate),
+            frame=given.source,
+            carried=given.others,
+        )
 
     @property
     def _selection(self) -> Selection:
@@ -303,14 +313,13 @@ class Abstainer(BaseEstimator):
             found = certified_choice(
                 claims_of(metric, self.target),
                 proba,
-                proba_certify=certifying,
-                codes_certify=codes,
+                fitting=(estimator.transform(self._source.proba), self._source.codes),
+                certifying=(certifying, codes),
                 confidence=self.confidence,
                 family=family,
                 sample_weight=weight,
                 classes=self.classes_,
                 prior_range=self.prior_range,
-                n_labelled=len(codes) + len(self._source.codes),
             )
             return found.choice, found.certificate
         choice = selection.choose(

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from abstain._frames import to_native_frame
 from abstain._kernels.adapt import adapted
 from abstain._validation import FloatArray, IntArray
+from abstain.baselines import ScoreThreshold
 from abstain.metrics import Metric
-from abstain.regions import Mask
+from abstain.regions import GainThreshold, Mask
 from abstain.shift import ratio_of_priors
 
 if TYPE_CHECKING:
@@ -77,6 +79,10 @@ class Decisions:
         How much each row counts.
     prior_draws : ndarray of shape (n_draws, n_classes) or None
         Class proportions drawn from their uncertainty, which the intervals then hold too.
+    frame : frame or None
+        The frame the scores came in, if they did.
+    carried : tuple of str
+        Its columns that are no scores, such as an id.
     """
 
     abstain: Mask
@@ -87,6 +93,8 @@ class Decisions:
     sample_weight: FloatArray | None = None
     seed: int = 0
     prior_draws: FloatArray | None = None
+    frame: Any = None
+    carried: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.abstain)
@@ -128,6 +136,40 @@ class Decisions:
                 else [ratio_of_priors(drawn, self.priors) for drawn in self.prior_draws]
             ),
         )
+
+    @property
+    def gain(self) -> FloatArray:
+        """What withholding each row is worth.
+
+        The score that ordered the rows, where there is one: an expected gain in the metric, or
+        a score of uncertainty. Where a window of rows is withheld as a whole, its rows share the
+        estimated improvement of the metric and the others have 0.
+        """
+        region = self.policy.region
+        if isinstance(region, GainThreshold):
+            return region.score(self.proba, self.policy.rule.predict(self.proba))
+        if isinstance(region, ScoreThreshold):
+            return region.values(self.proba)
+        improvement = self.estimate.after.value - self.estimate.before.value
+        return np.where(self.abstain, improvement / max(int(self.abstain.sum()), 1), 0.0)
+
+    def to_frame(self) -> Any:
+        """Return one row per decision, in the kind of frame that the scores came in.
+
+        The frame's index and its columns that are no scores come first, then ``abstain``,
+        ``reason`` (the region that withholds the row, or nothing), ``prediction``, ``gain``
+        and the probability of each class as ``p_`` and its name. Scores that came as an array
+        give a frame of pandas, Polars or PyArrow, the first of them that is installed.
+        """
+        columns: dict[str, Any] = {
+            "abstain": self.abstain,
+            "reason": np.where(self.abstain, self.policy.region.describe(), ""),
+            "prediction": self.prediction,
+            "gain": self.gain,
+        }
+        for name, values in zip(self.classes.tolist(), self.proba.T, strict=True):
+            columns[f"p_{name}"] = values
+        return to_native_frame(columns, like=self.frame, carried=self.carried)
 
     def __repr__(self) -> str:
         return (

@@ -23,13 +23,14 @@ import abstain
 from abstain import calibration, metrics, shift
 from abstain._exceptions import AssumptionWarning, PolicyError
 from abstain._files import write_text
+from abstain._frames import read_scores
 from abstain._kernels.adapt import adapted
 from abstain._validation import FloatArray, check_sample_weight
 from abstain.baselines import ScoreThreshold
 from abstain.calibration import Calibrator
 from abstain.decisions import Decisions, Estimate, EstimatedValue
 from abstain.metrics import Metric
-from abstain.regions import GainThreshold, Interval, Region, TopShare
+from abstain.regions import GainThreshold, Interval, ProbabilityBoxes, Region, TopShare
 from abstain.rules import DecisionRule, rule_from_dict
 from abstain.selection import AssumptionCheck, Certificate, Selection, Source, check_mixture
 from abstain.shift import ShiftEstimator, ratio_of_priors
@@ -104,15 +105,17 @@ class Policy:
 
     def predict_proba(self, scores: ArrayLike) -> FloatArray:
         """Return calibrated, adapted probabilities of shape (n, n_classes)."""
-        return adapted(self.calibrator.predict_proba(scores), self._weights)
+        values = read_scores(scores, self.classes).values
+        return adapted(self.calibrator.predict_proba(values), self._weights)
 
     def apply(self, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> Decisions:
         """Decide about new rows, one or many.
 
         Parameters
         ----------
-        scores : array-like of shape (n,) or (n, n_classes)
-            Scores on the scale the policy was made on.
+        scores : array-like or frame of shape (n,) or (n, n_classes)
+            Scores on the scale the policy was made on. A frame's columns are taken by the names
+            of the classes, and its other columns and index are kept for ``to_frame``.
         sample_weight : array-like of shape (n,), optional
             How much each row counts in ``decisions.estimate``; it changes no decision.
 
@@ -121,8 +124,10 @@ class Policy:
         Decisions
             The decision about a row depends on that row alone.
         """
-        proba = self.predict_proba(scores)
-        return self.decide(proba, check_sample_weight(sample_weight, n_rows=len(proba)))
+        given = read_scores(scores, self.classes)
+        proba = self.predict_proba(given.values)
+        weight = check_sample_weight(sample_weight, n_rows=len(proba))
+        return replace(self.decide(proba, weight), frame=given.source, carried=given.others)
 
     def decide(
         self, proba: FloatArray, sample_weight: FloatArray | None = None, *, seed: int = 0
@@ -182,7 +187,8 @@ class Policy:
                 "This policy is certified at every prevalence and needs no adapting. Pass "
                 "drop_certificate=True to choose again without the certificate."
             )
-        calibrated = self.calibrator.predict_proba(scores_recent)
+        recent = read_scores(scores_recent, self.classes).values
+        calibrated = self.calibrator.predict_proba(recent)
         weight = check_sample_weight(sample_weight, n_rows=len(calibrated))
         assumption = check_mixture(self.source, calibrated, weight)
         if not assumption.passes:
@@ -289,6 +295,12 @@ class Policy:
         text = json.dumps({**content, "sha256": _checksum(content)}, indent=2)
         write_text(path, _rows_on_lines(text) + "\n")
 
+    def to_onnx(self, **options: Any) -> Any:
+        """Return the policy as an ONNX model; see :func:`abstain.onnx.to_onnx`."""
+        from abstain.onnx import to_onnx
+
+        return to_onnx(self, **options)
+
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a policy from a JSON file.
@@ -375,7 +387,8 @@ def _classes_to_list(classes: NDArray[Any]) -> list[Any]:
 
 
 def _region_from_dict(data: dict[str, Any]) -> Region:
-    kinds = {region.kind: region for region in (GainThreshold, Interval, ScoreThreshold, TopShare)}
+    regions = (GainThreshold, Interval, ProbabilityBoxes, ScoreThreshold, TopShare)
+    kinds = {region.kind: region for region in regions}
     if data["kind"] not in kinds:
         raise ValueError(f"unknown region {data['kind']!r}; known are {sorted(kinds)}")
     region: Region = kinds[data["kind"]].from_dict(data)

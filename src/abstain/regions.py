@@ -36,6 +36,10 @@ class Region(Protocol):
         """Tell for each row whether it is withheld."""
         ...
 
+    def describe(self) -> str:
+        """Say in words what is withheld."""
+        ...
+
     def to_dict(self) -> dict[str, Any]:
         """Return the region as plain data."""
         ...
@@ -65,6 +69,10 @@ class Interval:
         """Tell for each row whether its positive probability lies in the interval."""
         p = proba[:, 1]
         return (p >= self.lower) & (p <= self.upper)
+
+    def describe(self) -> str:
+        """Say in words what is withheld."""
+        return f"probability from {self.lower:.4g} to {self.upper:.4g}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the region as plain data."""
@@ -101,6 +109,10 @@ class GainThreshold:
         """Tell for each row whether its expected gain reaches the threshold."""
         mask: Mask = self.score(proba, prediction) >= self.threshold
         return mask
+
+    def describe(self) -> str:
+        """Say in words what is withheld."""
+        return f"expected gain of withholding at least {self.threshold:.4g}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the region as plain data."""
@@ -140,6 +152,10 @@ class TopShare:
         """Tell for each row whether its top share is at most the threshold."""
         mask: Mask = self.share(proba) <= self.threshold
         return mask
+
+    def describe(self) -> str:
+        """Say in words what is withheld."""
+        return f"sum of the {self.k} largest probabilities at most {self.threshold:.4g}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the region as plain data."""
@@ -212,6 +228,10 @@ class ProbabilityBoxes:
         for box in self.boxes:
             mask |= box.contains(proba, prediction)
         return mask
+
+    def describe(self) -> str:
+        """Say in words what is withheld."""
+        return f"probabilities in one of {len(self.boxes)} boxes"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the region as plain data."""

@@ -10,7 +10,9 @@ from abstain import metrics
 GUIDES = Path(__file__).parents[2] / "docs" / "guide"
 
 
-@pytest.mark.parametrize("page", ["add-your-own-metric.md", "confusion-metrics.md"])
+@pytest.mark.parametrize(
+    "page", ["add-your-own-metric.md", "confusion-metrics.md", "ranking-metrics.md"]
+)
 def test_code_blocks_run(page):
     text = (GUIDES / page).read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)

@@ -52,9 +52,7 @@ def test_a_seed_repeats_and_methods_of_ones_own(data):
         "mine": lambda proba: -np.abs(proba[:, 1] - 0.2),
         "other": {"score": "entropy", "shift": "none", "calibration": "temperature"},
     }
-    first, again = (
-        compare(methods, data, "auroc", [0.2], repeats=2, **OPTIONS) for _ in range(2)
-    )
+    first, again = (compare(methods, data, "auroc", [0.2], repeats=2, **OPTIONS) for _ in range(2))
     assert first == again
     assert [cell.row[0] for cell in first.cells] == ["mine", "mine", "other", "other"]
 

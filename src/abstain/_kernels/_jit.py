@@ -7,12 +7,15 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-__all__ = ["compiled", "compiled_parallel"]
+__all__ = ["SMALL_IN_DESCENT", "compiled", "compiled_parallel"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
 # Waking threads costs more than they save on arrays smaller than this.
 SMALL = 16_384
+# The same for loops that a descent calls again and again: on a busy machine each call waits for
+# threads that the system has put aside meanwhile.
+SMALL_IN_DESCENT = 1_000_000
 
 
 def compiled(function: F) -> F:
@@ -20,7 +23,7 @@ def compiled(function: F) -> F:
     return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
-def compiled_parallel(function: F) -> F:
+def compiled_parallel(function: F, *, small: int = SMALL) -> F:
     """Compile with ``numba.prange`` loops spread over threads; cached on disk.
 
     A call whose first argument is small runs on one thread, by the same operations in the same
@@ -31,7 +34,7 @@ def compiled_parallel(function: F) -> F:
 
     @wraps(function)
     def dispatch(first: Any, *rest: Any) -> object:
-        return (serial if first.size < SMALL else parallel)(first, *rest)
+        return (serial if first.size < small else parallel)(first, *rest)
 
     return cast(F, dispatch)
 

@@ -1,11 +1,12 @@
 """The loops of Dirichlet calibration, softmax(W z + b): apply it, and its log loss."""
 
 import math
+from functools import partial
 
 import numba
 import numpy as np
 
-from abstain._kernels._jit import compiled, compiled_parallel
+from abstain._kernels._jit import SMALL_IN_DESCENT, compiled, compiled_parallel
 from abstain._validation import FloatArray, IntArray
 
 __all__ = ["linear_softmax", "linear_softmax_loss"]
@@ -45,7 +46,7 @@ def linear_softmax(scores: FloatArray, matrix: FloatArray, bias: FloatArray) -> 
     return result
 
 
-@compiled_parallel
+@partial(compiled_parallel, small=SMALL_IN_DESCENT)
 def linear_softmax_loss(
     scores: FloatArray,
     codes: IntArray,

@@ -1,11 +1,12 @@
 """The loops of maximum likelihood for class proportions: sums over rows of p / (p . w)."""
 
 import math
+from functools import partial
 
 import numba
 import numpy as np
 
-from abstain._kernels._jit import compiled_parallel
+from abstain._kernels._jit import SMALL_IN_DESCENT, compiled_parallel
 from abstain._validation import FloatArray
 
 __all__ = ["expected_classes", "mixture_derivatives"]
@@ -13,7 +14,7 @@ __all__ = ["expected_classes", "mixture_derivatives"]
 N_BLOCKS = 16
 
 
-@compiled_parallel
+@partial(compiled_parallel, small=SMALL_IN_DESCENT)
 def mixture_derivatives(
     proba: FloatArray, weight: FloatArray, ratios: FloatArray
 ) -> tuple[float, FloatArray, FloatArray]:
@@ -67,7 +68,7 @@ def mixture_derivatives(
     return value / mass, gradient / mass, hessian / mass
 
 
-@compiled_parallel
+@partial(compiled_parallel, small=SMALL_IN_DESCENT)
 def expected_classes(proba: FloatArray, weight: FloatArray, ratios: FloatArray) -> FloatArray:
     """Return the mean over rows of ``p * w`` normalised: one step of EM."""
     n, n_classes = proba.shape

@@ -112,7 +112,8 @@ def auroc_windows(
     n = len(positive) - 1
     values = np.empty(len(starts))
     for k in range(len(starts)):
-        start, end = starts[k], ends[k]
+        # Unsigned, because an index that cannot be negative is looked up faster.
+        start, end = np.uintp(starts[k]), np.uintp(ends[k])
         withheld = negative[end] - negative[start]
         above = positive[n] - positive[end]
         kept = pairs[start] + (pairs[n] - pairs[end]) - above * withheld
@@ -274,17 +275,19 @@ def average_precision_windows(
     """
     n = len(positive) - 1
     values = np.empty(len(starts))
-    last, at, constant, slope = -1.0, 0, 0.0, 0.0
+    last, at, constant, slope = -1.0, np.uintp(0), 0.0, 0.0
     for k in order:
-        start, end = starts[k], ends[k]
+        start, end = np.uintp(starts[k]), np.uintp(ends[k])
         lighter = weight[end] - weight[start]
         if lighter != last or start < at:
-            last, at, constant, slope = lighter, 0, 0.0, 0.0
+            last, at, constant, slope = lighter, np.uintp(0), 0.0, 0.0
         while at < start:
-            share = (positive[at + 1] - positive[at]) / (weight[n] - weight[at] - lighter)
+            share = (positive[at + np.uintp(1)] - positive[at]) / (
+                weight[n] - weight[at] - lighter
+            )
             constant += share * (positive[n] - positive[at])
             slope += share
-            at += 1
+            at += np.uintp(1)
         withheld = positive[end] - positive[start]
         values[k] = (over[end] + constant - withheld * slope) / (positive[n] - withheld)
     return values

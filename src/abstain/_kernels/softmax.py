@@ -4,11 +4,12 @@ Fitting needs the log loss with its first two derivatives, in one pass over the 
 """
 
 import math
+from functools import partial
 
 import numba
 import numpy as np
 
-from abstain._kernels._jit import compiled, compiled_parallel
+from abstain._kernels._jit import SMALL_IN_DESCENT, compiled, compiled_parallel
 from abstain._validation import FloatArray, IntArray
 
 __all__ = ["log_softmax", "one_versus_rest_log_odds", "scaled_softmax", "scaling_derivatives"]
@@ -114,7 +115,7 @@ def _subtract_squares(hessian: FloatArray, q: FloatArray) -> None:
             line[j] -= first + second
 
 
-@compiled_parallel
+@partial(compiled_parallel, small=SMALL_IN_DESCENT)
 def scaling_derivatives(
     logits: FloatArray,
     codes: IntArray,

@@ -75,6 +75,11 @@ class ScoreThreshold:
         mask: Mask = self.values(proba) >= self.threshold
         return mask
 
+    def describe(self) -> str:
+        """Say in words what is withheld."""
+        name = self.score if isinstance(self.score, str) else "score of your own"
+        return f"{name} at least {self.threshold:.4g}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the region as plain data."""
         if not isinstance(self.score, str):

@@ -27,7 +27,8 @@ def bin_numbers(
         return _numbered(proba, n_bins)
     distinct, inverse = np.unique(proba, return_inverse=True)
     mass = np.bincount(inverse, weights=weight, minlength=len(distinct))
-    middle = (np.cumsum(mass) - mass / 2) / mass.sum()
+    # Rounded, so that a row on the edge of a bin does not depend on how weights were summed.
+    middle = np.round((np.cumsum(mass) - mass / 2) / mass.sum(), 12)
     return _numbered(middle[inverse], n_bins)
 
 

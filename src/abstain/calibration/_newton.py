@@ -25,7 +25,10 @@ Objective = Callable[[FloatArray], tuple[float, FloatArray, FloatArray]]
 # convergence what remains after it is below the rounding of the objective.
 _LAST_STEP = 1e-13
 _ARMIJO = 1e-4
-_SHORTEST_STEP = 2.0**-30
+# Halvings of a step before it is damped instead.
+_HALVINGS = 4
+# A gain below this share of the objective may be missed in the noise of its sums.
+_ROUNDING = 1e-10
 
 
 @dataclass(frozen=True)
@@ -93,24 +96,50 @@ def _minimise(
     high = np.broadcast_to(np.asarray(upper, dtype=np.float64), start.shape)
     x = np.clip(start, low, high)
     value, gradient, hessian = objective(x)
+    damping = 0.0
     for n_iter in range(1, max_iter + 1):
-        step = _newton_step(x, gradient, hessian, low, high)
-        promised = -float(gradient @ step)
-        if promised <= _LAST_STEP * max(1.0, abs(value)):
-            return Minimum(np.clip(x + step, low, high), value, n_iter, True)
-        length = 1.0
         while True:
-            trial = np.clip(x + length * step, low, high)
-            new = objective(trial)
-            if new[0] <= value + _ARMIJO * float(gradient @ (trial - x)):
+            damped = hessian + damping * np.eye(len(x)) if damping else hessian
+            step = _newton_step(x, gradient, damped, low, high)
+            promised = -float(gradient @ step)
+            negligible = promised <= _LAST_STEP * max(1.0, abs(value))
+            if negligible and not damping:
+                return Minimum(np.clip(x + step, low, high), value, n_iter, True)
+            trial, new = _shortened(objective, x, step, value, gradient, low, high)
+            if new is not None:
                 break
-            length /= 2
-            if length < _SHORTEST_STEP:
+            if negligible or promised <= _ROUNDING * max(1.0, abs(value)):
                 # The promised gain is lost in rounding: this is as low as it goes.
-                return Minimum(x, value, n_iter, promised <= 1e-7 * max(1.0, abs(value)))
+                return Minimum(x, value, n_iter, True)
+            # Far from the minimum the curvature may be next to nothing and the step absurd; one
+            # with the damping of the gradient's size moves each parameter by 1 at most.
+            damping = max(4 * damping, float(np.abs(gradient).max()))
         x = trial
         value, gradient, hessian = new
+        damping /= 8
+        if damping < 1e-3 * float(np.abs(np.diag(hessian)).max()):
+            damping = 0.0
     return Minimum(x, value, max_iter, False)
+
+
+def _shortened(
+    objective: Objective,
+    x: FloatArray,
+    step: FloatArray,
+    value: float,
+    gradient: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+) -> tuple[FloatArray, tuple[float, FloatArray, FloatArray] | None]:
+    """Halve the step until the objective falls by a share of what was promised; None if not."""
+    length = 1.0
+    for _ in range(_HALVINGS):
+        trial = np.clip(x + length * step, lower, upper)
+        new = objective(trial)
+        if new[0] <= value + _ARMIJO * float(gradient @ (trial - x)):
+            return trial, new
+        length /= 2
+    return x, None
 
 
 def _newton_step(
@@ -122,18 +151,23 @@ def _newton_step(
 ) -> FloatArray:
     """Return the step to the lowest point of the quadratic model between the bounds."""
     held = ((x <= lower) & (gradient > 0)) | ((x >= upper) & (gradient < 0))
-    free = np.flatnonzero(~held)
+    low, high = lower - x, upper - x
     step = np.zeros_like(x)
-    if len(free):
-        step[free] = -linalg.cho_solve(
-            (_factor(hessian[np.ix_(free, free)]), True), gradient[free]
-        )
-    if ((x + step >= lower) & (x + step <= upper)).all():
+    while not held.all():
+        free = np.flatnonzero(~held)
+        pull = gradient[free] + hessian[np.ix_(free, np.flatnonzero(held))] @ step[held]
+        step[free] = -linalg.cho_solve((_factor(hessian[np.ix_(free, free)]), True), pull)
+        crossed = (step < low) | (step > high)
+        if not crossed.any():
+            break
+        # Stop these at their bounds and let the others make up for it.
+        step = np.clip(step, low, high)
+        held |= crossed
+    if float(gradient @ step) < 0 or not step.any():
         return step
     # H = L L', so the model is |L' d + L^-1 g|^2 / 2 up to a constant: least squares with bounds.
     root = _factor(hessian)
     aim = -linalg.solve_triangular(root, gradient, lower=True)
-    low, high = lower - x, upper - x
     solution = optimize.lsq_linear(
         root.T, aim, bounds=(low, np.where(high > low, high, low + 1e-300)), method="bvls"
     )

@@ -133,7 +133,7 @@ def _parametrisation(
     n_slopes = 1 if shared_slope else n_classes
     slopes = np.ones((1, 1)) if shared_slope else np.eye(n_classes)[:, which]
     biases = np.zeros((n_classes, 0))
-    if with_bias:
+    if with_bias and len(which) > 1:
         k = len(which)
         # Columns of the reflection that maps the constant vector to an axis, less that axis.
         normal = np.full(k, 1 / np.sqrt(k))

@@ -88,6 +88,6 @@ class AveragePrecision(RankingMetric):
 def _order(weight: FloatArray, windows: Windows) -> IntArray:
     """Return the windows by the weight they withhold, then by start."""
     withheld = weight[windows.ends] - weight[windows.starts]
-    if len(withheld) == 0 or np.ptp(withheld) == 0:
+    if len(withheld) == 0 or (withheld == withheld[0]).all():
         return np.arange(len(withheld))
     return np.argsort(withheld, kind="stable")

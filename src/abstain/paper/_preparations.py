@@ -3,18 +3,32 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from abstain import calibration
 from abstain._validation import FloatArray, IntArray
 from abstain.paper._trial import Prepare
-from abstain.shift import MaximumLikelihoodShift
+from abstain.shift import MaximumLikelihoodShift, adapt_proba
 
 __all__ = ["DefaultCalibration", "adapted"]
 
 
+# When the paper's EM stops: no proportion moved by more, or after this many rounds. It stops short
+# of the maximum of the likelihood where a class is rare, and that shows in the third decimal.
+_TOLERANCE, _MOST_ROUNDS = 1e-6, 100
+
+
 def adapted(calibrate: Prepare, logits_val: FloatArray, logits: FloatArray) -> Prepare:
-    """Return the calibration followed by adapting to the class proportions of the test rows."""
-    shift = MaximumLikelihoodShift().fit(calibrate(logits_val), calibrate(logits))
-    return lambda scores: shift.transform(calibrate(scores))
+    """Return the calibration followed by adapting to the test rows as the paper does, by EM."""
+    source = calibrate(logits_val).mean(axis=0)
+    proba = calibrate(logits)
+    priors = source
+    for _ in range(_MOST_ROUNDS):
+        before, priors = priors, adapt_proba(proba, priors / source).mean(axis=0)
+        if np.abs(priors - before).max() <= _TOLERANCE:
+            break
+    weights = priors / source
+    return lambda scores: adapt_proba(calibrate(scores), weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,4 +58,7 @@ class DefaultCalibration:
 
     def adapted(self) -> Prepare:
         """Return the calibration followed by adapting to the test rows."""
-        return adapted(self._calibrate, self.logits_val, self.logits)
+        calibrate = self._calibrate
+        shift = MaximumLikelihoodShift()
+        shift.fit(calibrate(self.logits_val), calibrate(self.logits))
+        return lambda scores: shift.transform(calibrate(scores))

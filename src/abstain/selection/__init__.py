@@ -5,7 +5,6 @@ from abstain.selection._budget import budget_capacity
 from abstain.selection._certificate import Bound, Certificate, Evidence, certify
 from abstain.selection._certified_search import CertifiedChoice, certified_choice, claims_of
 from abstain.selection._cost import Cost
-from abstain.selection._rates import RATES
 from abstain.selection._selection import Selection
 from abstain.selection._source import Source
 from abstain.selection._split import check_confidence, split_for_certificate
@@ -13,7 +12,6 @@ from abstain.selection._stream import RateController, priority
 from abstain.selection._target import check_target, choose_for_target
 
 __all__ = [
-    "RATES",
     "AssumptionCheck",
     "Bound",
     "Certificate",

@@ -8,9 +8,9 @@ from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
-from scipy import optimize
 
 from abstain._validation import FloatArray, IntArray
+from abstain.calibration._newton import minimise
 from abstain.shift._base import ShiftEstimator, SourcePriors
 from abstain.shift._identifiable import require_regular
 
@@ -195,38 +195,7 @@ class RLLSHard(ConfusionShift):
         n_classes = confusion.shape[1]
         spread = np.log(2 * n_classes / 0.05)
         strength = 3 * self.regularisation * (2 * spread / (3 * n) + np.sqrt(2 * spread / n))
-        moved = predicted - confusion.sum(axis=1)
-        start = _least_squares(confusion, predicted) - 1
-        if strength == 0 or not moved.any():
-            return start + 1
-
-        def objective(t: FloatArray) -> tuple[float, FloatArray]:
-            residual = confusion @ t - moved
-            # The norms have a corner at 0, rounded off far below the noise of any data.
-            misfit, size = (
-                np.hypot(np.linalg.norm(residual), 1e-10),
-                np.hypot(np.linalg.norm(t), 1e-10),
-            )
-            return float(misfit + strength * size), (
-                confusion.T @ residual / misfit + strength * t / size
-            )
-
-        found = min(
-            (
-                optimize.minimize(
-                    objective,
-                    begin,
-                    jac=True,
-                    method="L-BFGS-B",
-                    bounds=[(-1.0, None)] * n_classes,
-                    options={"maxiter": 2000, "ftol": 1e-15, "gtol": 1e-10},
-                )
-                for begin in (start, start / 2)
-            ),
-            key=lambda result: float(result.fun),
-        )
-        ratios: FloatArray = found.x + 1
-        return ratios
+        return 1 + _pulled_to_zero(confusion, predicted - confusion.sum(axis=1), strength)
 
 
 class RLLSSoft(RLLSHard):
@@ -267,3 +236,33 @@ def _least_squares(confusion: FloatArray, predicted: FloatArray) -> FloatArray:
     ratios, *_ = np.linalg.lstsq(confusion, predicted)
     clipped: FloatArray = np.maximum(ratios, 0.0)
     return clipped
+
+
+def _pulled_to_zero(matrix: FloatArray, aim: FloatArray, strength: float) -> FloatArray:
+    """Minimise ``|matrix t - aim| + strength |t|`` over ``t >= -1``."""
+    exact: FloatArray = np.linalg.lstsq(matrix, aim)[0].astype(np.float64)
+    size = np.linalg.norm(exact)
+    if size == 0:
+        return exact
+    # The first norm has a corner where it is 0; the pull leaves the corner only if it is
+    # stronger than the corner is steep.
+    against = np.linalg.lstsq(matrix.T, strength * exact / size)[0]
+    if (exact >= -1).all() and np.linalg.norm(against) <= 1:
+        return exact
+    k = len(exact)
+
+    def objective(t: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        residual = matrix @ t - aim
+        # Corners are rounded off, far below the noise of any data.
+        misfit, length = (
+            np.hypot(np.linalg.norm(residual), 1e-9),
+            np.hypot(np.linalg.norm(t), 1e-9),
+        )
+        towards = matrix.T @ residual / misfit
+        gradient = towards + strength * t / length
+        hessian = (matrix.T @ matrix - np.outer(towards, towards)) / misfit + strength * (
+            np.eye(k) / length - np.outer(t, t) / length**3
+        )
+        return float(misfit + strength * length), gradient, hessian
+
+    return minimise(objective, np.clip(exact, -1.0, None) / 2, lower=-1.0).x

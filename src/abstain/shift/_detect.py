@@ -16,6 +16,9 @@ from abstain._validation import FloatArray, check_fraction, check_proba, check_s
 
 __all__ = ["ShiftTest", "detect_shift"]
 
+# Variance of a mean probability that rounding alone gives.
+_ROUNDING = 1e-28
+
 
 @dataclass(frozen=True)
 class ShiftTest:
@@ -130,7 +133,7 @@ def detect_shift(
     noise = spread_source / n + spread_target / m
     values, vectors = np.linalg.eigh(noise)
     # Rows sum to 1, so one direction at least has no noise; nor has any that never varies.
-    varied = values > 1e-10 * max(float(values[-1]), np.finfo(np.float64).tiny)
+    varied = values > max(1e-10 * float(values[-1]), _ROUNDING)
     k = int(varied.sum())
     along = vectors[:, varied].T @ difference
     statistic = float(np.sum(along**2 / values[varied]))

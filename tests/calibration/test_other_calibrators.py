@@ -1,0 +1,195 @@
+"""Isotonic, Dirichlet, identity, auto, and what all calibrators share."""
+
+import numba
+import numpy as np
+import pytest
+from scipy import special
+from sklearn.base import clone
+from sklearn.isotonic import IsotonicRegression
+
+from abstain import calibration
+from abstain._exceptions import RepairWarning
+from abstain._kernels._jit import SMALL_IN_DESCENT
+from abstain._kernels.softmax import scaling_derivatives
+from abstain.calibration import (
+    AutoCalibration,
+    DirichletCalibration,
+    IdentityCalibration,
+    IsotonicCalibration,
+    log_loss,
+)
+
+NAMES = [
+    "auto", "bcts", "beta", "dirichlet", "identity", "isotonic", "nbvs", "platt", "temperature",
+    "vector",
+]  # fmt: skip
+
+
+def simulated(n=300, k=3, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n) % k)
+    return 2 * (rng.normal(size=(n, k)) + 1.5 * np.eye(k)[y]), y
+
+
+def test_isotonic_is_that_of_scikit_learn():
+    z, y = simulated(k=2)
+    odds = z[:, 1] - z[:, 0]
+    reference = IsotonicRegression(out_of_bounds="clip").fit(odds, y)
+    fitted = IsotonicCalibration(scale="logits").fit(z, y)
+    new = np.linspace(-12, 12, 50)
+    np.testing.assert_allclose(fitted.predict_proba(new)[:, 1], reference.predict(new), atol=1e-9)
+
+
+def test_isotonic_by_hand_with_weights():
+    # The two middle scores are out of order and are pooled: (2 * 1 + 1 * 0) / 3.
+    fitted = IsotonicCalibration().fit([0.1, 0.3, 0.4, 0.8], [0, 1, 0, 1], [1, 2, 1, 1])
+    np.testing.assert_allclose(
+        fitted.predict_proba([0.1, 0.3, 0.4, 0.8])[:, 1], [0, 2 / 3, 2 / 3, 1]
+    )
+
+
+def test_isotonic_weights_equal_repetition():
+    z, y = simulated(n=60)
+    weight = np.arange(60) % 3
+    weight[:6] = 1
+    weighted = IsotonicCalibration(scale="logits").fit(z, y, weight).predict_proba(z)
+    repeated = IsotonicCalibration(scale="logits").fit(
+        np.repeat(z, weight, axis=0), np.repeat(y, weight)
+    )
+    np.testing.assert_allclose(weighted, repeated.predict_proba(z), atol=1e-12)
+
+
+def test_isotonic_row_that_every_class_refuses_is_uniform():
+    scores = np.array([[4.0, 0, 0], [0, 4.0, 0], [0, 0, 4.0]] * 3)
+    fitted = IsotonicCalibration(scale="logits").fit(scores, np.tile([0, 1, 2], 3))
+    np.testing.assert_allclose(fitted.predict_proba([[0.0, 0.0, 0.0]]), 1 / 3)
+
+
+def test_isotonic_class_without_examples():
+    z, y = simulated()
+    with pytest.warns(RepairWarning, match="No example of class 3"):
+        fitted = IsotonicCalibration(scale="logits").fit(
+            np.column_stack([z, z[:, 0] - 1]), y, classes=range(4)
+        )
+    proba = fitted.predict_proba(np.column_stack([z, z[:, 0] - 1]))
+    assert np.isfinite(proba).all()
+    assert (proba[:, 3] > 0).all()
+
+
+def test_dirichlet_penalties_hold_the_identity():
+    z, y = simulated()
+    heavy = DirichletCalibration(scale="logits", off_diagonal=1e6, intercept=1e6).fit(z, y)
+    off = heavy.matrix_[~np.eye(3, dtype=bool)]
+    np.testing.assert_allclose(off, 0, atol=1e-4)
+    np.testing.assert_allclose(heavy.bias_, 0, atol=1e-4)
+
+
+def test_dirichlet_fits_better_than_its_special_cases():
+    z, y = simulated(n=600)
+    z[:, 0] += 0.5 * z[:, 1]
+    free = DirichletCalibration(scale="logits", off_diagonal=0.0, intercept=0.0).fit(z, y)
+    vector = calibration.get("vector", scale="probabilities")
+    p = special.softmax(z, axis=1)
+    vector.fit(p, y)
+    assert log_loss(y, free.predict_proba(z)) <= log_loss(y, vector.predict_proba(p)) + 1e-9
+
+
+def test_dirichlet_separable_and_absent_class():
+    scores = np.array([[5.0, 0, 0], [0, 5.0, 0]] * 10)
+    with pytest.warns(RepairWarning):
+        fitted = DirichletCalibration(scale="logits").fit(scores, [0, 1] * 10, classes=range(3))
+    assert np.isfinite(fitted.predict_proba(scores)).all()
+    np.testing.assert_allclose(fitted.matrix_[:, 2], [0, 0, 1])
+
+
+def test_dirichlet_refuses_negative_penalties():
+    with pytest.raises(ValueError, match="`intercept` must be at least 0; got -1"):
+        DirichletCalibration(intercept=-1).fit([0.1, 0.9], [0, 1])
+
+
+def test_identity_is_exact():
+    p = np.array([[0.0, 0.3, 0.7], [1.0, 0.0, 0.0], [0.1, 0.2, 0.7]])
+    fitted = IdentityCalibration().fit(p, [2, 0, 1])
+    result = fitted.predict_proba(p)
+    assert (result == p).all()
+    assert result is not p
+    np.testing.assert_allclose(
+        IdentityCalibration(scale="logits").fit(p, [2, 0, 1]).predict_proba(p),
+        special.softmax(p, axis=1),
+    )
+
+
+def test_auto_picks_the_least_loss():
+    z, y = simulated(n=900)
+    auto = AutoCalibration(scale="logits", estimating_shift=False).fit(z, y)
+    assert auto.cv_scores_[auto.selected_] == min(auto.cv_scores_.values())
+    assert set(auto.cv_scores_) == {
+        "identity", "temperature", "bcts", "nbvs", "vector", "dirichlet", "isotonic"
+    }  # fmt: skip
+
+
+def test_auto_prefers_bias_correction_for_a_shift():
+    # The scores were made without biases, so on few rows they cost more than they bring.
+    z, y = next(
+        data
+        for data in (simulated(n=150, seed=seed) for seed in range(20))
+        if AutoCalibration(scale="logits", estimating_shift=False).fit(*data).selected_
+        == "temperature"
+    )
+    auto = AutoCalibration(scale="logits").fit(z, y)
+    assert auto.selected_ == "bcts"
+    assert auto.cv_scores_["temperature"] < auto.cv_scores_["bcts"]
+
+
+def test_auto_takes_two_rows():
+    auto = AutoCalibration().fit([0.2, 0.9], [0, 1])
+    assert np.isfinite(auto.predict_proba([0.5])).all()
+    with pytest.raises(ValueError, match="`cv` must be a whole number of at least 2; got 1"):
+        AutoCalibration(cv=1).fit([0.2, 0.9], [0, 1])
+
+
+def test_auto_comes_back_as_what_was_picked():
+    z, y = simulated(n=200)
+    auto = AutoCalibration(scale="logits").fit(z, y)
+    data = auto.to_dict()
+    assert data["name"] == auto.selected_
+    with pytest.raises(ValueError, match=r"use abstain\.calibration\.from_dict"):
+        AutoCalibration.from_dict(data, classes=auto.classes_)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_all_calibrators_promise(name):
+    k = 2 if name in ("platt", "beta") else 3
+    z, y = simulated(n=120, k=k)
+    calibrator = clone(calibration.get(name, scale="logits")).fit(z, y)
+    proba = calibrator.predict_proba(z)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    alone = np.concatenate([calibrator.predict_proba(z[i : i + 1]) for i in range(len(z))])
+    assert (alone == proba).all()
+    restored = calibration.from_dict(calibrator.to_dict(), classes=calibrator.classes_)
+    assert (restored.predict_proba(z) == proba).all()
+    fortran = np.asfortranarray(z)
+    np.testing.assert_allclose(
+        clone(calibrator).fit(fortran, y).predict_proba(fortran), proba, atol=1e-12
+    )
+
+
+def test_threads_do_not_change_the_derivatives():
+    if numba.config.NUMBA_NUM_THREADS < 2:
+        pytest.skip("one thread only")
+    rng = np.random.default_rng(0)
+    # Just above the size from which several threads are used.
+    z = rng.normal(size=(SMALL_IN_DESCENT // 4 + 1, 4))
+    codes, weight = rng.integers(4, size=len(z)), rng.uniform(size=len(z))
+    before = numba.get_num_threads()
+    results = []
+    try:
+        for threads in (1, 2):
+            numba.set_num_threads(threads)
+            results.append(
+                scaling_derivatives(z, codes, weight, np.eye(4), np.ones(4), np.zeros(4), True, 16)
+            )
+    finally:
+        numba.set_num_threads(before)
+    for one, two in zip(*results, strict=True):
+        assert np.array_equal(one, two)
