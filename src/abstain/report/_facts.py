@@ -18,7 +18,7 @@ from abstain.decisions import Decisions
 from abstain.report._cases import cases, group_numbers
 from abstain.report._costs import costs
 from abstain.report._moved import calibrated_target, moved
-from abstain.report._steps import budget_steps, step_facts
+from abstain.report._steps import LARGE, budget_steps, step_facts
 from abstain.report._trust import trust
 from abstain.report._words import metric_title
 
@@ -64,6 +64,7 @@ def summarise(
         "title": title,
         "metric": _metric(decisions),
         "rows": n,
+        "rows_drawn": min(n, LARGE),
         "rows_validation": None if codes_val is None else len(codes_val),
         "classes": [str(name) for name in decisions.classes.tolist()],
         "before": {"value": estimate.before.value, "interval": list(estimate.before.interval)},

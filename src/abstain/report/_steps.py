@@ -4,8 +4,8 @@ One step is one position of the slider, with everything on the page that follows
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from abstain._kernels.confusion import expected_confusion
 from abstain._validation import FloatArray, IntArray
 from abstain.baselines import ScoreThreshold
 from abstain.decisions import Decisions, Estimate, EstimatedValue, estimate_metric
-from abstain.metrics import Metric, RankingMetric
+from abstain.metrics import RankingMetric
 from abstain.policy import Policy
 from abstain.regions import Mask, Region
 from abstain.report._curves import histogram, roc_points
@@ -23,9 +23,9 @@ from abstain.rules import Argmax, DecisionRule, Threshold
 from abstain.selection import Selection, budget_capacity
 from abstain.shift import ratio_of_priors
 
-__all__ = ["Step", "budget_grid", "budget_steps", "step_facts"]
+__all__ = ["LARGE", "Step", "budget_grid", "budget_steps", "step_facts"]
 
-# Above this many rows the slider has fewer positions, so that the page is made in seconds.
+# Above this many rows the slider has fewer positions, drawn from a random part of the rows.
 LARGE = 200_000
 _ALTERNATIVES = ("max-probability", "entropy", "js-divergence", "random")
 
@@ -50,6 +50,10 @@ class Step:
     abstain: Mask
     prediction: IntArray
     region: Region
+
+    def only(self, rows: IntArray) -> Self:
+        """Return the step of some of the rows."""
+        return replace(self, abstain=self.abstain[rows], prediction=self.prediction[rows])
 
 
 def budget_grid(rate: float, n_rows: int) -> FloatArray:
@@ -128,47 +132,102 @@ def _selection_of(policy: Policy) -> Selection:
 def step_facts(
     decisions: Decisions, steps: Sequence[Step], chosen: int, groups: IntArray | None
 ) -> list[dict[str, Any]]:
-    """Return what the page shows at each position of the slider."""
-    metric, n = decisions.policy.metric, len(decisions)
-    title = metric_title(metric)
+    """Return what the page shows at each position of the slider.
+
+    Of a very large batch, a random part stands for all in everything but the counts, the rates
+    and what was decided.
+    """
+    rows = _part(len(decisions))
+    part = decisions if rows is None else _only(decisions, rows)
     before = decisions.estimate.before
     facts = []
     for k, step in enumerate(steps):
-        after = _estimate(decisions, step).after if k != chosen else decisions.estimate.after
-        if not step.abstain.any():
+        seen = step if rows is None else step.only(rows)
+        if k == chosen:
+            after = decisions.estimate.after
+        elif not step.abstain.any():
             after = before
-        weight = decisions.sample_weight
-        rate = float(np.average(step.abstain, weights=weight))
-        withheld = int(step.abstain.sum())
-        shown = _shown_prediction(metric, decisions, step)
+        else:
+            after = _narrowed(_estimate(part, seen).after, len(part) / len(decisions))
+        counted = _counts(decisions, step, before, after)
+        drawn = _drawings(part, seen, len(decisions) / len(part))
         facts.append(
             {
-                "budget": step.budget,
-                "withheld": withheld,
-                "rate": rate,
-                "value": after.value,
-                "interval": list(after.interval),
-                "headline": headline(
-                    title,
-                    withheld=withheld,
-                    rows=n,
-                    rate=rate,
-                    before=before.value,
-                    after=after.value,
-                    interval=after.interval,
-                ),
-                "text": _text(step, withheld, rate, after),
-                "region": region_in_words(step.region, _positive(decisions)),
-                "confusion": _confusion(decisions, step, shown[0]),
-                "threshold": shown[1],
-                "proportions": _kept_proportions(decisions, step.abstain),
-                "histogram": histogram(decisions, step.abstain, step.prediction, step.region),
-                "roc": roc_points(decisions, ~step.abstain),
-                "alternatives": _alternatives(decisions, step),
+                **counted,
+                **drawn,
                 "groups": None if groups is None else _per_group(groups, step.abstain),
             }
         )
     return facts
+
+
+def _part(n_rows: int) -> IntArray | None:
+    """Return the rows that stand for all of them; None for all."""
+    if n_rows <= LARGE:
+        return None
+    return np.sort(np.random.default_rng(0).choice(n_rows, LARGE, replace=False))
+
+
+def _only(decisions: Decisions, rows: IntArray) -> Decisions:
+    weight = decisions.sample_weight
+    return replace(
+        decisions,
+        abstain=decisions.abstain[rows],
+        proba=decisions.proba[rows],
+        prediction=decisions.prediction[rows],
+        sample_weight=None if weight is None else weight[rows],
+    )
+
+
+def _narrowed(estimated: EstimatedValue, share: float) -> EstimatedValue:
+    """Return the interval for the whole from that of a part: noise falls with its root."""
+    low, high = (
+        estimated.value + (end - estimated.value) * float(np.sqrt(share))
+        for end in estimated.interval
+    )
+    return EstimatedValue(estimated.value, (low, high))
+
+
+def _counts(
+    decisions: Decisions, step: Step, before: EstimatedValue, after: EstimatedValue
+) -> dict[str, Any]:
+    """Return how many are withheld and what that is worth, in numbers and in words."""
+    rate = float(np.average(step.abstain, weights=decisions.sample_weight))
+    withheld = int(step.abstain.sum())
+    return {
+        "budget": step.budget,
+        "withheld": withheld,
+        "rate": rate,
+        "value": after.value,
+        "interval": list(after.interval),
+        "headline": headline(
+            metric_title(decisions.policy.metric),
+            withheld=withheld,
+            rows=len(decisions),
+            rate=rate,
+            before=before.value,
+            after=after.value,
+            interval=after.interval,
+        ),
+        "text": _text(step, withheld, rate, after),
+        "region": region_in_words(step.region, _positive(decisions)),
+    }
+
+
+def _drawings(decisions: Decisions, step: Step, factor: float) -> dict[str, Any]:
+    """Return what is drawn; counts are multiplied by the factor."""
+    prediction, threshold = _shown_prediction(decisions, step)
+    shown = histogram(decisions, step.abstain, step.prediction, step.region)
+    for name in ("all", "withheld"):
+        shown[name] = [round(count * factor) for count in shown[name]]
+    return {
+        "confusion": (_confusion(decisions, step, prediction) * factor).tolist(),
+        "threshold": threshold,
+        "proportions": _kept_proportions(decisions, step.abstain),
+        "histogram": shown,
+        "roc": roc_points(decisions, ~step.abstain),
+        "alternatives": _alternatives(decisions, step),
+    }
 
 
 def _estimate(decisions: Decisions, step: Step) -> Estimate:
@@ -202,15 +261,13 @@ def _positive(decisions: Decisions) -> str:
     return f"class {name}" if name.lstrip("-").isdigit() else name
 
 
-def _shown_prediction(
-    metric: Metric, decisions: Decisions, step: Step
-) -> tuple[IntArray, float | None]:
+def _shown_prediction(decisions: Decisions, step: Step) -> tuple[IntArray, float | None]:
     """Return predictions for the confusion matrix, and their threshold where there is one.
 
     A metric of an operating point, such as sensitivity at a specificity, is about the
     predictions at that point, which moves with what is kept.
     """
-    proba, kept = decisions.proba, ~step.abstain
+    proba, kept, metric = decisions.proba, ~step.abstain, decisions.policy.metric
     if not isinstance(metric, RankingMetric):
         return step.prediction, None
     weight = decisions.sample_weight
@@ -225,15 +282,11 @@ def _shown_prediction(
     return choice.rule.predict(proba), min(choice.rule.threshold, 1.0)
 
 
-def _confusion(decisions: Decisions, step: Step, prediction: IntArray) -> list[list[float]]:
+def _confusion(decisions: Decisions, step: Step, prediction: IntArray) -> FloatArray:
     weight = decisions.sample_weight
-    matrix: list[list[float]] = expected_confusion(
-        decisions.proba,
-        prediction,
-        np.empty(0) if weight is None else weight,
-        ~step.abstain,
-    ).tolist()
-    return matrix
+    return expected_confusion(
+        decisions.proba, prediction, np.empty(0) if weight is None else weight, ~step.abstain
+    )
 
 
 def _kept_proportions(decisions: Decisions, abstain: Mask) -> list[float] | None:

@@ -393,6 +393,9 @@
   window.addEventListener("afterprint", () => { state.pages = pages; drawCases(); });
   setText("card-before", decimals(facts.before.value));
   setText("card-before-interval", `90% interval ${decimals(facts.before.interval[0])} to ${decimals(facts.before.interval[1])}`);
+  if (facts.rows_drawn < facts.rows) {
+    setText("drawn", `The curves and tables are drawn from ${whole(facts.rows_drawn)} cases picked at random; counts and rates are of all ${whole(facts.rows)}.`);
+  }
   buildCostInputs();
   buildCases();
   drawTrust();
