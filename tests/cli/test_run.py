@@ -133,5 +133,5 @@ def test_help_and_version(abstain):
     assert code == 0
     assert "demo" in out
     for command in ("demo", "run", "reproduce", "shift"):
-        assert "Example: abstain" in abstain(command, "--help")[1]
+        assert "Example" in abstain(command, "--help")[1]
     assert abstain("--version")[1] == f"abstain, version {__version__}\n"
