@@ -29,7 +29,7 @@ docs: .venv/.docs
 	@echo "docs/_build/index.html"
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis docs/_build abstain-demo build dist
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis docs/_build docs/api abstain-demo build dist
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The demo needs two extras only, and should not make a newcomer wait for the others.

@@ -21,6 +21,7 @@ PUBLIC = {
         "choose_by_score",
         "choose_class_thresholds",
         "distance_from_half",
+        "dropout_mean",
         "dropout_variance",
         "entropy",
         "get",
@@ -122,6 +123,10 @@ PUBLIC = {
         "TableResult",
     ],
     "abstain.plots": [
+        "AbstentionCurve",
+        "AbstentionCurveDisplay",
+        "ConfusionAbstentionDisplay",
+        "PriorsDisplay",
         "RegionDisplay",
         "ReliabilityDisplay",
         "RocAbstentionDisplay",

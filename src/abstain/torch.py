@@ -1,19 +1,96 @@
-"""PyTorch: draws of test-time dropout from a trained network.
+"""PyTorch: the logits of a trained network, and draws of its test-time dropout.
 
-What the paper's baseline needs (Gal and Ghahramani): dropout layers on, everything else as in
-evaluation, and every layer as it was afterwards.
+Draws are what the paper's baseline needs (Gal and Ghahramani): dropout layers on, everything
+else as in evaluation. Every layer is as it was afterwards.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from abstain._frames import as_array
 from abstain._validation import FloatArray
+from abstain.evaluation import progress as shown
 
-__all__ = ["dropout_only", "sample_predictions"]
+__all__ = ["collect_logits", "dropout_only", "sample_predictions"]
+
+
+def collect_logits(
+    model: Any, loader: Any, *, device: Any = None, progress: bool | None = None
+) -> tuple[FloatArray, NDArray[Any] | None]:
+    """Return the outputs of a network on all rows of a loader, and the labels it gives.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        A trained network.
+    loader : DataLoader, or iterable of batches
+        Batches of inputs, or pairs (inputs, labels). A pair is what two-part lists and tuples
+        are taken for. Labels are one-dimensional in each batch.
+    device : torch.device or str, optional
+        Where the inputs are moved to; the device of the network's parameters when not given.
+        The network itself is not moved.
+    progress : bool, optional
+        Show how far it has come on stderr; when not given, if that is a terminal.
+
+    Returns
+    -------
+    logits : ndarray of shape (n,) or (n, n_classes)
+        The outputs as they are, in float64. A single column becomes one dimension, the logit of
+        the positive class. Fit an :class:`abstain.Abstainer` with ``scale="logits"`` on them.
+    labels : ndarray of shape (n,) or None
+        The labels, or None where the loader gives none.
+
+    Raises
+    ------
+    ValueError
+        If the loader is empty, or gives labels in some batches only.
+
+    Notes
+    -----
+    The network is in evaluation and nothing is differentiated meanwhile; every layer's mode is
+    restored at the end, also after an error or an interruption. A loader that shuffles gives
+    its rows, and the labels with them, in another order than the data set's.
+    """
+    torch = _torch()
+    place = _device_of(model) if device is None else device
+    logits: list[NDArray[Any]] = []
+    labels: list[NDArray[Any]] = []
+    with _evaluating(model), torch.no_grad():
+        for batch in _shown(loader, progress):
+            inputs, found = _parted(batch)
+            logits.append(as_array(model(_moved(inputs, place))))
+            if found is not None:
+                labels.append(np.asarray(as_array(found)))
+    if not logits:
+        raise ValueError("`loader` gave no batch; pass a loader with at least one row.")
+    if labels and len(labels) != len(logits):
+        raise ValueError(
+            f"`loader` must give labels in every batch or in none; {len(labels)} of "
+            f"{len(logits)} batches have them."
+        )
+    outputs: FloatArray = np.concatenate(logits).astype(np.float64)
+    if outputs.ndim == 2 and outputs.shape[1] == 1:
+        outputs = outputs[:, 0]
+    return outputs, np.concatenate(labels) if labels else None
+
+
+@contextmanager
+def _evaluating(model: Any) -> Iterator[None]:
+    """Within the block all layers are in evaluation; afterwards each is as it was."""
+    layers = list(model.modules())
+    modes = [layer.training for layer in layers]
+    try:
+        model.eval()
+        yield
+    finally:
+        for layer, mode in zip(layers, modes, strict=True):
+            layer.training = mode
 
 
 def sample_predictions(
@@ -43,8 +120,8 @@ def sample_predictions(
     -------
     ndarray of shape (n_samples, n, ...)
         The outputs of the network as they are, logits or probabilities. Pass them to
-        ``Abstainer.decide(..., score_samples=...)`` with ``score="dropout-variance"``; their
-        ``mean(axis=0)``, taken of probabilities, is the prediction in the paper's appendix.
+        ``Abstainer.decide(..., score_samples=...)`` with ``score="dropout-variance"``;
+        :func:`abstain.baselines.dropout_mean` of them is the prediction in the paper's appendix.
 
     Raises
     ------
@@ -88,24 +165,18 @@ def dropout_only(model: Any) -> Iterator[None]:
     """
     nn = _torch().nn
     kinds = (nn.modules.dropout._DropoutNd,)
-    layers = list(model.modules())
-    dropping = [layer for layer in layers if isinstance(layer, kinds)]
+    dropping = [layer for layer in model.modules() if isinstance(layer, kinds)]
     if not dropping:
         raise ValueError(
             "`model` has no dropout layer, so its predictions do not vary from draw to draw. "
             "Test-time dropout needs layers such as torch.nn.Dropout; dropout called as a "
             "function cannot be switched on."
         )
-    modes = [layer.training for layer in layers]
-    try:
-        model.eval()
+    with _evaluating(model):
         for layer in dropping:
             # The flag of this layer alone; train() would also reach the layers inside it.
             layer.training = True
         yield
-    finally:
-        for layer, mode in zip(layers, modes, strict=True):
-            layer.training = mode
 
 
 def _torch() -> Any:
@@ -142,3 +213,32 @@ def _called(model: Any, batch: Any) -> FloatArray:
     output = model(*batch) if isinstance(batch, tuple) else model(batch)
     values: FloatArray = output.detach().cpu().numpy().astype(np.float64)
     return values
+
+
+def _shown(loader: Any, progress: bool | None) -> Iterator[Any]:
+    """Yield the batches, with a bar where the loader knows how many there are."""
+    return shown(loader, "logits", show=progress) if hasattr(loader, "__len__") else iter(loader)
+
+
+def _parted(batch: Any) -> tuple[Any, Any]:
+    """Return the inputs and the labels of a batch; None for labels that are not there."""
+    if not isinstance(batch, list | tuple):
+        return batch, None
+    if len(batch) == 1:
+        return batch[0], None
+    if len(batch) == 2:
+        return batch[0], batch[1]
+    raise ValueError(
+        f"A batch of `loader` must be inputs, or a pair of inputs and labels; got {len(batch)} "
+        f"parts. Pass a generator that makes such pairs."
+    )
+
+
+def _device_of(model: Any) -> Any:
+    """Return where the network is; None for one without parameters."""
+    first = next(chain(model.parameters(), model.buffers()), None)
+    return None if first is None else first.device
+
+
+def _moved(inputs: Any, device: Any) -> Any:
+    return inputs if device is None else inputs.to(device)

@@ -14,6 +14,7 @@ def test_the_demo_tells_its_story_and_writes_its_files(abstain):
     folder = Path("abstain-demo")
     assert sorted(path.name for path in folder.iterdir()) == [
         "decisions.csv",
+        "report.html",
         "roc.png",
         "target.csv",
         "triage.json",

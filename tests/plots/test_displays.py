@@ -1,8 +1,12 @@
 import matplotlib
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from abstain import Abstainer
+from abstain import Abstainer, AbstainingClassifier
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 from abstain.plots import RegionDisplay, RocAbstentionDisplay
 
@@ -67,6 +71,72 @@ def test_nothing_withheld_is_drawn_too(decided):
     labels = RocAbstentionDisplay.from_decisions(decisions).ax_.get_legend().get_texts()
     assert [text.get_text() for text in labels] == ["all rows", "kept rows"]
     RegionDisplay.from_decisions(decisions)
+
+
+@pytest.mark.parametrize("display", [RegionDisplay, RocAbstentionDisplay])
+def test_arrays_draw_what_decisions_draw(decided, display):
+    clinic, decisions = decided
+    by_decisions = display.from_decisions(decisions, clinic.y_target)
+    by_arrays = display.from_predictions(clinic.y_target, decisions.proba, decisions.abstain)
+    for name in ("stretches",) if display is RegionDisplay else ("before", "after", "withheld"):
+        np.testing.assert_array_equal(getattr(by_decisions, name), getattr(by_arrays, name))
+
+
+def test_a_classifier_draws_what_it_decides():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    classifier = AbstainingClassifier(model, "auroc", calibration="platt", random_state=0)
+    classifier.fit(X[:300], y[:300])
+    decisions = classifier.decide(X[300:])
+    for display in (RegionDisplay, RocAbstentionDisplay):
+        drawn = display.from_estimator(classifier, X[300:], y[300:])
+        assert not drawn.estimated
+        assert display.from_estimator(classifier, X[300:]).estimated
+    region = RegionDisplay.from_estimator(classifier, X[300:])
+    p = decisions.proba[decisions.abstain, 1]
+    assert region.stretches == [(p.min(), p.max())]
+
+
+def test_a_region_in_parts_is_shaded_in_parts():
+    p = np.array([0.05, 0.1, 0.3, 0.5, 0.6, 0.8])
+    y = np.array([0, 0, 1, 0, 1, 1])
+    abstain = np.array([True, True, False, False, True, False])
+    region = RegionDisplay.from_predictions(y, p, abstain)
+    assert region.stretches == [(0.05, 0.1), (0.6, 0.6)]
+    spans = [patch for patch in region.ax_.patches if patch.get_zorder() == 0]
+    assert [(span.get_x(), span.get_width()) for span in spans] == [
+        pytest.approx((0.05, 0.05)),
+        pytest.approx((0.6, 0.0)),
+    ]
+    labels = [text.get_text() for text in region.ax_.get_legend().get_texts()]
+    assert labels[2:] == ["withheld: 0.050 to 0.600, in 2 parts"]
+    # From the top: 0.8 and 0.6 positive, 0.5 negative, 0.3 positive, 0.1 and 0.05 negative.
+    roc = RocAbstentionDisplay.from_predictions(y, p, abstain)
+    thirds = np.arange(4) / 3
+    np.testing.assert_allclose(
+        roc.withheld,
+        [
+            [0, 0, np.nan, thirds[1], thirds[2], 1],
+            [thirds[1], thirds[2], np.nan, 1, 1, 1],
+        ],
+    )
+
+
+def test_rows_withheld_among_others_have_bars_of_their_own():
+    p = np.linspace(0.01, 0.99, 200)
+    abstain = np.arange(200) % 2 == 0
+    region = RegionDisplay.from_predictions(None, p, abstain, sample_weight=np.full(200, 2.0))
+    labels = [text.get_text() for text in region.ax_.get_legend().get_texts()]
+    assert labels == ["negatives (expected)", "positives (expected)", "withheld rows"]
+    bars = region.ax_.containers[-1]
+    assert sum(bar.get_height() for bar in bars) == pytest.approx(2 * abstain.sum())
+
+
+def test_what_abstain_must_be():
+    with pytest.raises(TypeError, match="`abstain` must be true or false for each row; got int"):
+        RegionDisplay.from_predictions(None, [0.2, 0.6], [0, 1])
+    with pytest.raises(ValueError, match="`proba` 2, `abstain` 1"):
+        RegionDisplay.from_predictions(None, [0.2, 0.6], [True])
 
 
 @pytest.mark.parametrize("display", [RegionDisplay, RocAbstentionDisplay])

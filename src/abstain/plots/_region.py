@@ -3,22 +3,28 @@
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from abstain._validation import FloatArray
 from abstain.decisions import Decisions
+from abstain.plots._rows import Classes, Rows
 from abstain.plots._style import COLORS, new_axes
 from abstain.regions import Mask
 
 __all__ = ["RegionDisplay"]
 
 N_BINS = 40
+# More stretches than these are no region to shade but rows among others.
+MOST_STRETCHES = 6
 
 
 class RegionDisplay:
     """Histogram of the positive class's probability, the withheld rows marked.
 
-    Bars show the expected number of positives and negatives among the rows. Make one with
-    :meth:`from_decisions`.
+    Bars show the number of positives and negatives among the rows: expected, or true where
+    labels are given. What is withheld is shaded, each stretch of it; where withheld and kept
+    rows alternate, so that there are no stretches, the withheld rows have bars of their own.
+    Make one with :meth:`from_decisions`, :meth:`from_estimator` or :meth:`from_predictions`.
 
     Parameters
     ----------
@@ -26,55 +32,186 @@ class RegionDisplay:
         Probability of the positive class.
     abstain : ndarray of bool, shape (n,)
         Which rows are withheld.
+    positive, negative : ndarray of shape (n,)
+        How much of each row is a positive and a negative.
+    estimated : bool
+        Whether these are expected rather than true.
+    positive_label : object
+        What the positive class is called.
 
     Attributes
     ----------
+    stretches : list of tuple of float
+        First and last probability of each run of withheld rows without a kept one between.
     ax_ : matplotlib Axes
         The axes with the histogram.
     figure_ : matplotlib Figure
         The figure that holds it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from abstain.plots import RegionDisplay
+    >>> p = np.array([0.1, 0.4, 0.5, 0.6, 0.9])
+    >>> outside = RegionDisplay(p, (p < 0.2) | (p > 0.8), positive=p, negative=1 - p)
+    >>> outside.stretches
+    [(0.1, 0.1), (0.9, 0.9)]
     """
 
     ax_: Any
     figure_: Any
 
-    def __init__(self, p: FloatArray, abstain: Mask) -> None:
+    def __init__(
+        self,
+        p: FloatArray,
+        abstain: Mask,
+        *,
+        positive: FloatArray,
+        negative: FloatArray,
+        estimated: bool = True,
+        positive_label: Any = 1,
+    ) -> None:
         self.p = p
         self.abstain = abstain
+        self.positive = positive
+        self.negative = negative
+        self.estimated = estimated
+        self.positive_label = positive_label
 
     @classmethod
-    def from_decisions(cls, decisions: Decisions, *, ax: Any = None) -> Self:
-        """Draw the histogram of a batch of binary decisions."""
-        if decisions.proba.shape[1] != 2:
-            raise ValueError(f"This histogram is for two classes; got {decisions.proba.shape[1]}.")
-        return cls(decisions.proba[:, 1], decisions.abstain).plot(ax=ax)
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: ArrayLike | None = None, *, ax: Any = None
+    ) -> Self:
+        """Draw the histogram of what a fitted classifier decides.
+
+        Parameters
+        ----------
+        estimator : AbstainingClassifier
+            A fitted classifier that abstains.
+        X : array-like of shape (n, n_features)
+            Features of the rows.
+        y : array-like of shape (n,), optional
+            True labels; without them the classes are those to be expected.
+        ax : matplotlib Axes, optional
+            Where to draw; new axes when not given.
+        """
+        return cls.from_decisions(estimator.decide(X), y, ax=ax)
+
+    @classmethod
+    def from_decisions(
+        cls, decisions: Decisions, y_true: ArrayLike | None = None, *, ax: Any = None
+    ) -> Self:
+        """Draw the histogram of a batch of binary decisions, by true class where labels come."""
+        return cls._of(Rows.of_decisions(decisions, y_true)).plot(ax=ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike | None,
+        proba: ArrayLike,
+        abstain: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        classes: Classes = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the histogram of probabilities and a mask of what is withheld.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,) or None
+            True labels; None shows the classes that are to be expected.
+        proba : array-like of shape (n,) or (n, 2)
+            Probabilities.
+        abstain : array-like of bool, shape (n,)
+            Which rows are withheld.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts.
+        classes : sequence, optional
+            The label of each column.
+        ax : matplotlib Axes, optional
+            Where to draw; new axes when not given.
+        """
+        rows = Rows.of_predictions(
+            y_true, proba, abstain, sample_weight=sample_weight, classes=classes
+        )
+        return cls._of(rows).plot(ax=ax)
+
+    @classmethod
+    def _of(cls, rows: Rows) -> Self:
+        rows.check_binary("This histogram is")
+        negative, positive = rows.label_mass().T
+        return cls(
+            rows.proba[:, 1],
+            rows.abstain,
+            positive=positive,
+            negative=negative,
+            estimated=rows.estimated,
+            positive_label=rows.classes[1],
+        )
+
+    @property
+    def stretches(self) -> list[tuple[float, float]]:
+        """First and last probability of each run of withheld rows."""
+        values, inverse = np.unique(self.p, return_inverse=True)
+        inside = np.bincount(inverse, weights=self.abstain) > 0
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], inside, [0]]))).reshape(-1, 2)
+        return [(float(values[first]), float(values[end - 1])) for first, end in edges]
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the histogram."""
         self.figure_, self.ax_ = new_axes(ax)
         edges = np.linspace(0, 1, N_BINS + 1)
+        kind = "expected" if self.estimated else "true"
         self.ax_.hist(
             [self.p, self.p],
             bins=edges,
-            weights=[1 - self.p, self.p],
+            weights=[self.negative, self.positive],
             stacked=True,
             color=[COLORS["negative"], COLORS["positive"]],
-            label=["negatives (expected)", "positives (expected)"],
+            label=[f"negatives ({kind})", f"positives ({kind})"],
         )
-        withheld = self.p[self.abstain]
-        if withheld.size:
-            self.ax_.axvspan(
-                withheld.min(),
-                withheld.max(),
-                color=COLORS["withheld"],
-                alpha=0.35,
-                label=f"withheld: {withheld.min():.3f} to {withheld.max():.3f}",
-            )
+        self._mark_withheld(edges)
         self.ax_.set(
-            xlabel="probability of the positive class",
+            xlabel=f"probability of class {self.positive_label}",
             ylabel="rows",
             title="Who is withheld",
             xlim=(0, 1),
         )
-        self.ax_.legend(frameon=False)
+        self.ax_.legend(facecolor="white", edgecolor="none", framealpha=0.8)
         return self
+
+    def _mark_withheld(self, edges: FloatArray) -> None:
+        stretches = self.stretches
+        if not stretches:
+            return
+        if len(stretches) > MOST_STRETCHES:
+            rows = self.abstain
+            self.ax_.hist(
+                self.p[rows],
+                bins=edges,
+                weights=(self.positive + self.negative)[rows],
+                facecolor="none",
+                edgecolor="black",
+                hatch="////",
+                linewidth=0.8,
+                label="withheld rows",
+            )
+            return
+        first, last = stretches[0][0], stretches[-1][1]
+        label = f"withheld: {first:.3f} to {last:.3f}"
+        if len(stretches) > 1:
+            label += f", in {len(stretches)} parts"
+        for begin, end in stretches:
+            # The edge keeps a stretch of one value visible.
+            self.ax_.axvspan(
+                begin,
+                end,
+                facecolor=COLORS["withheld"],
+                edgecolor=COLORS["withheld"],
+                linewidth=1,
+                alpha=0.35,
+                zorder=0,
+                label=label,
+            )
+            label = "_nolegend_"

@@ -5,8 +5,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._validation import FloatArray, check_labels
+from abstain._validation import FloatArray
 from abstain.decisions import Decisions
+from abstain.plots._rows import Classes, Rows
 from abstain.plots._style import COLORS, new_axes
 
 __all__ = ["RocAbstentionDisplay"]
@@ -17,14 +18,14 @@ Curve = tuple[FloatArray, FloatArray]
 class RocAbstentionDisplay:
     """ROC curves of all rows and of the kept rows, and the stretch that is withheld.
 
-    Make one with :meth:`from_decisions`.
+    Make one with :meth:`from_decisions`, :meth:`from_estimator` or :meth:`from_predictions`.
 
     Parameters
     ----------
     before, after : tuple of ndarray
         False-positive and true-positive rates along each curve.
     withheld : tuple of ndarray
-        The part of the curve before that the withheld rows span.
+        The parts of the curve before that the withheld rows span, NaN between them.
     estimated : bool
         Whether the curves are estimated from probabilities rather than from labels.
 
@@ -34,6 +35,15 @@ class RocAbstentionDisplay:
         The axes with the curves.
     figure_ : matplotlib Figure
         The figure that holds them.
+
+    Examples
+    --------
+    >>> from abstain.plots import RocAbstentionDisplay
+    >>> display = RocAbstentionDisplay.from_predictions(
+    ...     [0, 1, 0, 1], [0.1, 0.4, 0.6, 0.9], [False, True, True, False]
+    ... )  # doctest: +SKIP
+    >>> display.after  # what is kept is in perfect order  # doctest: +SKIP
+    (array([0., 0., 1.]), array([0., 1., 1.]))
     """
 
     ax_: Any
@@ -44,6 +54,25 @@ class RocAbstentionDisplay:
         self.after = after
         self.withheld = withheld
         self.estimated = estimated
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: ArrayLike | None = None, *, ax: Any = None
+    ) -> Self:
+        """Draw the curves of what a fitted classifier decides.
+
+        Parameters
+        ----------
+        estimator : AbstainingClassifier
+            A fitted classifier that abstains.
+        X : array-like of shape (n, n_features)
+            Features of the rows.
+        y : array-like of shape (n,), optional
+            True labels; without them the curves are estimated from the probabilities.
+        ax : matplotlib Axes, optional
+            Where to draw; new axes when not given.
+        """
+        return cls.from_decisions(estimator.decide(X), y, ax=ax)
 
     @classmethod
     def from_decisions(
@@ -60,20 +89,49 @@ class RocAbstentionDisplay:
         ax : matplotlib Axes, optional
             Where to draw; new axes when not given.
         """
-        if decisions.proba.shape[1] != 2:
-            raise ValueError(f"ROC curves are for two classes; got {decisions.proba.shape[1]}.")
-        p = decisions.proba[:, 1]
-        weight = np.ones(len(p)) if decisions.sample_weight is None else decisions.sample_weight
-        if y_true is None:
-            positive = p
-        else:
-            codes = check_labels(y_true, classes=decisions.classes, n_rows=len(p), name="y_true")
-            positive = codes.astype(np.float64)
-        kept = ~decisions.abstain
-        before = _roc(p, positive * weight, (1 - positive) * weight)
-        after = _roc(p[kept], (positive * weight)[kept], ((1 - positive) * weight)[kept])
-        display = cls(before[:2], after[:2], _stretch(before, p[~kept]), estimated=y_true is None)
-        return display.plot(ax=ax)
+        return cls._of(Rows.of_decisions(decisions, y_true)).plot(ax=ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike | None,
+        proba: ArrayLike,
+        abstain: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        classes: Classes = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the curves of probabilities and a mask of what is withheld.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,) or None
+            True labels; None estimates the curves from the probabilities.
+        proba : array-like of shape (n,) or (n, 2)
+            Probabilities.
+        abstain : array-like of bool, shape (n,)
+            Which rows are withheld.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts.
+        classes : sequence, optional
+            The label of each column.
+        ax : matplotlib Axes, optional
+            Where to draw; new axes when not given.
+        """
+        rows = Rows.of_predictions(
+            y_true, proba, abstain, sample_weight=sample_weight, classes=classes
+        )
+        return cls._of(rows).plot(ax=ax)
+
+    @classmethod
+    def _of(cls, rows: Rows) -> Self:
+        rows.check_binary("ROC curves are")
+        p, kept = rows.proba[:, 1], ~rows.abstain
+        negative, positive = rows.label_mass().T
+        before = _roc(p, positive, negative)
+        after = _roc(p[kept], positive[kept], negative[kept])
+        return cls(before[:2], after[:2], _stretches(before, p[~kept]), estimated=rows.estimated)
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the curves."""
@@ -120,11 +178,14 @@ def _roc(
     )
 
 
-def _stretch(curve: tuple[FloatArray, FloatArray, FloatArray], withheld: FloatArray) -> Curve:
-    if not withheld.size:
-        return (np.empty(0), np.empty(0))
+def _stretches(curve: tuple[FloatArray, FloatArray, FloatArray], withheld: FloatArray) -> Curve:
+    """Return the parts of a curve that withheld rows span, NaN between one part and the next."""
     false_rate, true_rate, thresholds = curve
-    inside = (thresholds >= withheld.min()) & (thresholds <= withheld.max())
-    # The step into the first withheld row belongs to the stretch.
-    inside[:-1] |= inside[1:]
-    return false_rate[inside], true_rate[inside]
+    inside = np.isin(thresholds, withheld)
+    # The step into the first withheld row of a part belongs to it.
+    first = ~inside & np.append(inside[1:], False)
+    points = np.flatnonzero(inside | first)
+    breaks = np.flatnonzero(first[points])[1:]
+    return np.insert(false_rate[points], breaks, np.nan), np.insert(
+        true_rate[points], breaks, np.nan
+    )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-__all__ = ["COLORS", "new_axes", "new_figure"]
+__all__ = ["COLORS", "SERIES", "new_axes", "new_figure"]
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
 COLORS = {
@@ -12,6 +12,16 @@ COLORS = {
     "positive": "#D55E00",
     "negative": "#56B4E9",
 }
+
+# Colours and markers of several lines in one picture, so that colour is not all that differs.
+SERIES = (
+    ("#0072B2", "o"),
+    ("#D55E00", "s"),
+    ("#009E73", "^"),
+    ("#CC79A7", "D"),
+    ("#4D4D4D", "v"),
+    ("#E69F00", "P"),
+)
 
 
 def new_axes(ax: Any = None) -> tuple[Any, Any]:

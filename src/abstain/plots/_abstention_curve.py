@@ -1,0 +1,296 @@
+"""The metric against the budget: what withholding more would buy, estimated and realised."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from abstain import metrics as metric_registry
+from abstain._validation import FloatArray, check_budget, check_seed
+from abstain.decisions import Decisions, estimate_metric
+from abstain.metrics import Decision, Metric
+from abstain.plots._rows import Classes, Rows
+from abstain.plots._style import SERIES, new_axes
+from abstain.selection import Selection, Source
+from abstain.shift import ratio_of_priors
+
+__all__ = ["AbstentionCurve", "AbstentionCurveDisplay"]
+
+#: The name of the method that withholds what helps the metric most, as in ``compare``.
+DELTA_METRIC = "delta-metric"
+METHODS = (DELTA_METRIC, "max-probability")
+BUDGETS = (0.0, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4)
+
+
+@dataclass(frozen=True, eq=False)
+class AbstentionCurve:
+    """One method's curve.
+
+    Attributes
+    ----------
+    estimated : ndarray of shape (n_budgets,)
+        The metric of the kept rows, estimated without labels.
+    intervals : ndarray of shape (n_budgets, 2)
+        Ends of the 90% interval of each estimate.
+    realised : ndarray of shape (n_budgets,) or None
+        The metric of the kept rows by their labels, where these are known.
+    """
+
+    estimated: FloatArray
+    intervals: FloatArray
+    realised: FloatArray | None
+
+
+class AbstentionCurveDisplay:
+    """The metric of the kept rows against the budget, for one or several methods.
+
+    Lines are estimated without labels, with their 90% bands; where labels are given, dashed
+    lines show what is realised. Make one with :meth:`from_decisions`, :meth:`from_estimator`
+    or :meth:`from_predictions`.
+
+    Parameters
+    ----------
+    budgets : array-like of shape (n_budgets,)
+        Largest fractions that may be withheld.
+    curves : dict of str to AbstentionCurve
+        What each method does at these budgets.
+    metric : Metric
+        What is drawn.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes with the curves.
+    figure_ : matplotlib Figure
+        The figure that holds them.
+
+    Examples
+    --------
+    >>> from abstain.datasets import simulate_binary_normal
+    >>> from abstain.plots import AbstentionCurveDisplay
+    >>> data = simulate_binary_normal(random_state=0)
+    >>> display = AbstentionCurveDisplay.from_predictions(
+    ...     data.y, data.proba, metric="auroc", budgets=[0, 0.1, 0.3]
+    ... )  # doctest: +SKIP
+    >>> sorted(display.curves)  # doctest: +SKIP
+    ['delta-metric', 'max-probability']
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(
+        self, budgets: ArrayLike, curves: dict[str, AbstentionCurve], metric: Metric
+    ) -> None:
+        self.budgets = np.asarray(budgets, dtype=np.float64)
+        self.curves = curves
+        self.metric = metric
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: ArrayLike | None = None, **options: Any
+    ) -> Self:
+        """Draw the curves of a fitted classifier, for its own metric.
+
+        Parameters
+        ----------
+        estimator : AbstainingClassifier
+            A fitted classifier that abstains.
+        X : array-like of shape (n, n_features)
+            Features of the rows.
+        y : array-like of shape (n,), optional
+            True labels, to show what is realised too.
+        **options
+            As for :meth:`from_decisions`.
+        """
+        return cls.from_decisions(estimator.decide(X), y, **options)
+
+    @classmethod
+    def from_decisions(
+        cls,
+        decisions: Decisions,
+        y_true: ArrayLike | None = None,
+        *,
+        budgets: Sequence[float] = BUDGETS,
+        methods: Sequence[str] = METHODS,
+        ax: Any = None,
+    ) -> Self:
+        """Draw what other budgets would do to a batch that was decided about.
+
+        Parameters
+        ----------
+        decisions : Decisions
+            What was decided; its metric is drawn.
+        y_true : array-like of shape (n,), optional
+            True labels, to show what is realised too.
+        budgets : sequence of float
+            Largest fractions that may be withheld.
+        methods : sequence of str
+            Names of scores, and ``"delta-metric"`` for what helps the metric most.
+        ax : matplotlib Axes, optional
+            Where to draw; new axes when not given.
+        """
+        policy = decisions.policy
+        chosen = policy.selection
+        way = _Way(
+            policy.metric,
+            "argmax" if chosen is None else chosen.decision,
+            decisions.seed,
+            policy.source,
+            ratio_of_priors(policy.priors, policy.source_priors),
+        )
+        rows = Rows.of_decisions(decisions, y_true)
+        return cls._of(rows, way, budgets, methods).plot(ax=ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike | None,
+        proba: ArrayLike,
+        *,
+        metric: Metric | str,
+        budgets: Sequence[float] = BUDGETS,
+        methods: Sequence[str] = METHODS,
+        decision: Decision = "argmax",
+        sample_weight: ArrayLike | None = None,
+        classes: Classes = None,
+        random_state: Any = 0,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the curves of calibrated, adapted probabilities.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,) or None
+            True labels; None draws the estimates alone.
+        proba : array-like of shape (n,) or (n, n_classes)
+            Probabilities.
+        metric : Metric or str
+            What to draw.
+        budgets : sequence of float
+            Largest fractions that may be withheld.
+        methods : sequence of str
+            Names of scores, and ``"delta-metric"`` for what helps the metric most.
+        decision : {"argmax", "optimal"}
+            How the kept rows are predicted, by ``"delta-metric"``.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts.
+        classes : sequence, optional
+            The label of each column.
+        random_state : int, Generator or None
+            Seeds the draws that the bands are made of.
+        ax : matplotlib Axes, optional
+            Where to draw; new axes when not given.
+        """
+        nobody = np.zeros(len(np.asarray(proba)), dtype=bool)
+        rows = Rows.of_predictions(
+            y_true, proba, nobody, sample_weight=sample_weight, classes=classes
+        )
+        way = _Way(metric_registry.get(metric), decision, check_seed(random_state))
+        return cls._of(rows, way, budgets, methods).plot(ax=ax)
+
+    @classmethod
+    def _of(
+        cls, rows: Rows, way: "_Way", budgets: Sequence[float], methods: Sequence[str]
+    ) -> Self:
+        fractions = [float(check_budget(float(budget), name="budgets")) for budget in budgets]
+        if not fractions or not methods:
+            raise ValueError("`budgets` and `methods` must each have at least one entry.")
+        if way.metric.binary_only:
+            rows.check_binary(f"`metric` {way.metric.name!r} is")
+        curves = {method: way.curve(rows, method, fractions) for method in methods}
+        return cls(fractions, curves, way.metric)
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw the curves."""
+        self.figure_, self.ax_ = new_axes(ax)
+        percent = 100 * self.budgets
+        realised = False
+        for number, (name, curve) in enumerate(self.curves.items()):
+            color, marker = SERIES[number % len(SERIES)]
+            self.ax_.fill_between(
+                percent, *curve.intervals.T, color=color, alpha=0.15, linewidth=0
+            )
+            self.ax_.plot(percent, curve.estimated, color=color, marker=marker, label=name)
+            if curve.realised is not None:
+                realised = True
+                self.ax_.plot(
+                    percent, curve.realised, color=color, marker=marker, markersize=4,
+                    markerfacecolor="white", linestyle="--", label="_nolegend_",
+                )  # fmt: skip
+        # What the kinds of line mean, once for all methods.
+        self.ax_.fill_between(
+            percent[:0], [], [], color="0.5", alpha=0.3, label="90% interval of the estimate"
+        )
+        if realised:
+            self.ax_.plot([], [], color="0.3", linestyle="-", label="estimated without labels")
+            self.ax_.plot([], [], color="0.3", linestyle="--", label="realised")
+        better = "" if self.metric.greater_is_better else " (lower is better)"
+        self.ax_.set(
+            xlabel="budget: largest share withheld, in percent",
+            ylabel=f"{self.metric.name} of the kept rows{better}",
+            title="What abstaining buys",
+        )
+        self.ax_.grid(color="0.92")
+        self.ax_.set_axisbelow(True)
+        self.ax_.legend(frameon=False)
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """How rows are chosen and judged."""
+
+    metric: Metric
+    decision: Decision
+    seed: int
+    source: Source | None = None
+    weights: FloatArray | None = None
+
+    def curve(self, rows: Rows, method: str, budgets: Sequence[float]) -> AbstentionCurve:
+        own = method == DELTA_METRIC
+        points = []
+        for budget in budgets:
+            selection = Selection(
+                budget=budget,
+                score=None if own else method,
+                decision=self.decision if own else "argmax",
+            )
+            selection.check(self.metric)
+            points.append(self._point(rows, selection))
+        estimated, low, high, realised = (np.array(column) for column in zip(*points, strict=True))
+        return AbstentionCurve(
+            estimated, np.column_stack([low, high]), None if rows.estimated else realised
+        )
+
+    def _point(self, rows: Rows, selection: Selection) -> tuple[float, float, float, float]:
+        choice = selection.choose(
+            self.metric,
+            rows.proba,
+            sample_weight=rows.weight,
+            seed=self.seed,
+            source=self.source,
+            weights=self.weights,
+        )
+        prediction = choice.rule.predict(rows.proba)
+        abstain = choice.region.contains(rows.proba, prediction)
+        found = estimate_metric(
+            self.metric,
+            rows.proba,
+            prediction,
+            abstain,
+            sample_weight=rows.weight,
+            seed=self.seed,
+        ).after
+        realised = float("nan")
+        if rows.codes is not None:
+            kept = ~abstain
+            realised = self.metric.observed(
+                rows.codes[kept],
+                rows.proba[kept],
+                prediction=prediction[kept],
+                sample_weight=rows.weight[kept],
+            )
+        return (found.value, *found.interval, realised)

@@ -1,0 +1,233 @@
+"""Class proportions: the source's, and the target's with how sure they are."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+
+from abstain import shift as shift_estimators
+from abstain._kernels.adapt import adapted
+from abstain._validation import FloatArray, check_classes, check_labels, check_proba
+from abstain.decisions import Decisions
+from abstain.plots._rows import Classes
+from abstain.plots._style import COLORS, new_axes
+from abstain.shift import ShiftEstimator, ratio_of_priors
+
+__all__ = ["PriorsDisplay"]
+
+# With more classes than these, their names are written aslant.
+MANY_CLASSES = 6
+
+
+class PriorsDisplay:
+    """Class proportions of the source and of the target, with a 90% interval of the latter.
+
+    Make one with :meth:`from_decisions`, :meth:`from_estimator` or :meth:`from_predictions`.
+
+    Parameters
+    ----------
+    classes : array-like of shape (n_classes,)
+        The class labels.
+    source, target : array-like of shape (n_classes,)
+        Class proportions of the labelled data, and those estimated of the target.
+    interval : array-like of shape (n_classes, 2), optional
+        Ends of the interval of each target proportion, where there is one.
+    true : array-like of shape (n_classes,), optional
+        The target's true proportions, where labels are known.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes with the proportions.
+    figure_ : matplotlib Figure
+        The figure that holds them.
+
+    Examples
+    --------
+    >>> from abstain.plots import PriorsDisplay
+    >>> display = PriorsDisplay(["well", "ill"], [0.8, 0.2], [0.6, 0.4])
+    >>> display.plot().ax_.get_ylabel()  # doctest: +SKIP
+    'share of the rows'
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(
+        self,
+        classes: ArrayLike,
+        source: ArrayLike,
+        target: ArrayLike,
+        interval: ArrayLike | None = None,
+        true: ArrayLike | None = None,
+    ) -> None:
+        self.classes = np.asarray(classes)
+        self.source = np.asarray(source, dtype=np.float64)
+        self.target = np.asarray(target, dtype=np.float64)
+        self.interval = None if interval is None else np.asarray(interval, dtype=np.float64)
+        self.true = None if true is None else np.asarray(true, dtype=np.float64)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: ArrayLike | None = None, *, ax: Any = None
+    ) -> Self:
+        """Draw the proportions that a fitted classifier finds in new rows.
+
+        Parameters
+        ----------
+        estimator : AbstainingClassifier
+            A fitted classifier that abstains.
+        X : array-like of shape (n, n_features)
+            Features of the target's rows.
+        y : array-like of shape (n,), optional
+            True labels, to show the true proportions too.
+        ax : matplotlib Axes, optional
+            Where to draw; new axes when not given.
+        """
+        return cls.from_decisions(estimator.decide(X), y, ax=ax)
+
+    @classmethod
+    def from_decisions(
+        cls, decisions: Decisions, y_true: ArrayLike | None = None, *, ax: Any = None
+    ) -> Self:
+        """Draw the proportions estimated from the rows of a batch of decisions.
+
+        A policy that does not say how it estimates proportions has no interval; what is shown
+        then are the proportions it was made with.
+
+        Parameters
+        ----------
+        decisions : Decisions
+            What was decided.
+        y_true : array-like of shape (n,), optional
+            True labels, to show the true proportions too.
+        ax : matplotlib Axes, optional
+            Where to draw; new axes when not given.
+        """
+        again = _estimated_again(decisions)
+        n, weight = len(decisions), decisions.sample_weight
+        true = None
+        if y_true is not None:
+            codes = check_labels(y_true, classes=decisions.classes, n_rows=n, name="y_true")
+            true = _frequencies(codes, weight, len(decisions.classes))
+        display = cls(
+            decisions.classes,
+            decisions.source_priors,
+            decisions.priors if again is None else again.priors_,
+            None if again is None else _interval(again, decisions.seed),
+            true,
+        )
+        return display.plot(ax=ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_source: ArrayLike,
+        proba_source: ArrayLike,
+        proba_target: ArrayLike,
+        *,
+        y_target: ArrayLike | None = None,
+        shift: ShiftEstimator | str = "em",
+        classes: Classes = None,
+        random_state: int = 0,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the proportions of a target, estimated from calibrated probabilities.
+
+        Parameters
+        ----------
+        y_source : array-like of shape (n_source,)
+            True labels of the source.
+        proba_source, proba_target : array-like of shape (n, n_classes)
+            Calibrated probabilities of both.
+        y_target : array-like of shape (n_target,), optional
+            True labels of the target, to show the true proportions too.
+        shift : ShiftEstimator or str
+            How the proportions are estimated.
+        classes : sequence, optional
+            The label of each column; the sorted distinct labels when not given.
+        random_state : int
+            Seeds the draws that the interval is made of.
+        ax : matplotlib Axes, optional
+            Where to draw; new axes when not given.
+        """
+        source, target = check_proba(proba_source), check_proba(proba_target)
+        columns = check_classes(y_source, n_columns=source.shape[1], classes=classes)
+        codes = check_labels(y_source, classes=columns, n_rows=len(source), name="y_source")
+        estimator = clone(shift_estimators.get(shift)).fit(source, target, codes)
+        true = None
+        if y_target is not None:
+            found = check_labels(y_target, classes=columns, n_rows=len(target), name="y_target")
+            true = _frequencies(found, None, len(columns))
+        display = cls(
+            columns,
+            estimator.source_priors_,
+            estimator.priors_,
+            _interval(estimator, random_state),
+            true,
+        )
+        return display.plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw the proportions."""
+        self.figure_, self.ax_ = new_axes(ax)
+        place = np.arange(len(self.classes))
+        width = 0.38
+        self.ax_.bar(
+            place - width / 2, self.source, width, color=COLORS["before"], alpha=0.7,
+            label="source",
+        )  # fmt: skip
+        label = "target, estimated" + ("" if self.interval is None else " (90% interval)")
+        reach = None if self.interval is None else np.abs(self.interval.T - self.target)
+        self.ax_.bar(
+            place + width / 2, self.target, width, color=COLORS["after"], yerr=reach,
+            capsize=4, error_kw={"ecolor": "black", "linewidth": 1.2}, label=label,
+        )  # fmt: skip
+        if self.true is not None:
+            self.ax_.plot(
+                place + width / 2, self.true, linestyle="none", marker="D", markersize=7,
+                markerfacecolor=COLORS["withheld"], markeredgecolor="black", label="target, true",
+            )  # fmt: skip
+        self.ax_.set(ylabel="share of the rows", title="Class proportions", ylim=(0, None))
+        many = len(place) > MANY_CLASSES
+        self.ax_.set_xticks(place, [str(name) for name in self.classes.tolist()])
+        self.ax_.tick_params(axis="x", rotation=45 if many else 0)
+        # Room for the legend above the tallest bar.
+        self.ax_.margins(y=0.25)
+        self.ax_.set_ylim(0, None)
+        self.ax_.legend(frameon=False)
+        return self
+
+
+def _estimated_again(decisions: Decisions) -> ShiftEstimator | None:
+    """Fit the policy's shift estimator to these rows, for what it can tell about them."""
+    policy = decisions.policy
+    ratios = ratio_of_priors(policy.priors, policy.source_priors)
+    if policy.shift is None or policy.source is None or not (ratios > 0).all():
+        return None
+    source = policy.source
+    calibrated = adapted(decisions.proba, 1 / ratios)
+    estimator: ShiftEstimator = clone(policy.shift).fit(
+        source.proba,
+        calibrated,
+        source.codes,
+        sample_weight_source=source.weight,
+        sample_weight_target=decisions.sample_weight,
+    )
+    return estimator
+
+
+def _interval(estimator: ShiftEstimator, seed: int) -> FloatArray:
+    """Return the 90% interval of each proportion, wide enough to hold the estimate itself."""
+    low, high = estimator.priors_interval(0.9, seed=seed).T
+    ends: FloatArray = np.column_stack(
+        [np.minimum(low, estimator.priors_), np.maximum(high, estimator.priors_)]
+    )
+    return ends
+
+
+def _frequencies(codes: NDArray[np.intp], weight: FloatArray | None, n_classes: int) -> FloatArray:
+    counts = np.bincount(codes, weights=weight, minlength=n_classes).astype(np.float64)
+    frequencies: FloatArray = counts / counts.sum()
+    return frequencies

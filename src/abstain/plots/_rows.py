@@ -1,0 +1,129 @@
+"""The rows that displays draw: probabilities, what is withheld, and labels where there are any.
+
+Every display of decisions reads them from decisions or from plain arrays, through one check.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_classes,
+    check_labels,
+    check_proba,
+    check_same_length,
+    check_sample_weight,
+)
+from abstain.decisions import Decisions
+from abstain.regions import Mask
+
+__all__ = ["Classes", "Rows"]
+
+Classes = Sequence[Any] | NDArray[Any] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows to draw.
+
+    Attributes
+    ----------
+    proba : ndarray of shape (n, n_classes)
+        Calibrated, adapted probabilities.
+    abstain : ndarray of bool, shape (n,)
+        Which rows are withheld.
+    prediction : ndarray of int, shape (n,)
+        The predicted column.
+    weight : ndarray of shape (n,)
+        How much each row counts.
+    classes : ndarray of shape (n_classes,)
+        The label of each column.
+    codes : ndarray of int, shape (n,), or None
+        The column of the true label, where it is known.
+    """
+
+    proba: FloatArray
+    abstain: Mask
+    prediction: IntArray
+    weight: FloatArray
+    classes: NDArray[Any]
+    codes: IntArray | None
+
+    @classmethod
+    def of_decisions(cls, decisions: Decisions, y_true: ArrayLike | None) -> Self:
+        """Return the rows of a batch that was decided about."""
+        n = len(decisions)
+        given = decisions.sample_weight
+        return cls(
+            proba=decisions.proba,
+            abstain=decisions.abstain,
+            prediction=decisions.policy.rule.predict(decisions.proba),
+            weight=np.ones(n) if given is None else given,
+            classes=decisions.classes,
+            codes=_codes(y_true, decisions.classes, n),
+        )
+
+    @classmethod
+    def of_predictions(
+        cls,
+        y_true: ArrayLike | None,
+        proba: ArrayLike,
+        abstain: ArrayLike,
+        *,
+        prediction: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        classes: Classes = None,
+    ) -> Self:
+        """Return rows given as arrays, checked."""
+        matrix = check_proba(proba)
+        n, n_classes = matrix.shape
+        named = np.arange(n_classes) if y_true is None else y_true
+        columns = check_classes(named, n_columns=n_classes, classes=classes)
+        mask = np.asarray(abstain)
+        if mask.dtype != np.bool_ or mask.ndim != 1:
+            raise TypeError(
+                f"`abstain` must be true or false for each row; got {mask.dtype} of shape "
+                f"{mask.shape}."
+            )
+        check_same_length(proba=matrix, abstain=mask)
+        weight = check_sample_weight(sample_weight, n_rows=n)
+        return cls(
+            proba=matrix,
+            abstain=mask,
+            prediction=(
+                np.argmax(matrix, axis=1)
+                if prediction is None
+                else check_labels(prediction, classes=columns, n_rows=n, name="prediction")
+            ),
+            weight=np.ones(n) if weight is None else weight,
+            classes=columns,
+            codes=_codes(y_true, columns, n),
+        )
+
+    @property
+    def estimated(self) -> bool:
+        """Whether labels are missing, so that probabilities stand for them."""
+        return self.codes is None
+
+    def label_mass(self) -> FloatArray:
+        """Return how much of each row belongs to each class: its label, or its probabilities."""
+        mass: FloatArray = (
+            self.proba if self.codes is None else np.eye(len(self.classes))[self.codes]
+        )
+        return mass * self.weight[:, None]
+
+    def check_binary(self, what: str) -> None:
+        """Raise if there are not two classes."""
+        if len(self.classes) != 2:
+            raise ValueError(f"{what} for two classes; got {len(self.classes)}.")
+
+
+def _codes(y_true: ArrayLike | None, classes: NDArray[Any], n: int) -> IntArray | None:
+    return (
+        None if y_true is None else check_labels(y_true, classes=classes, n_rows=n, name="y_true")
+    )
