@@ -162,9 +162,9 @@ def check_label_shift(
     )
     by_class = np.zeros((len(names), k))
     np.add.at(by_class, (cell_source, codes), 1.0 if weight_source is None else weight_source)
-    counts = np.bincount(cell_target, weights=weight_target, minlength=len(names))
+    counts = np.bincount(cell_target, weights=weight_target, minlength=len(names)).astype(float)
     known = by_class.sum(axis=0) > 0
-    ratio, mixture, shares = _likelihood_ratio(by_class[:, known], counts.astype(np.float64))
+    ratio, mixture, shares = _likelihood_ratio(by_class[:, known], counts)
     freedom = max(len(names) - int(known.sum()), 0)
     if freedom:
         # Few rows in a cell make the ratio larger than chi squared; simulated, by how much.
