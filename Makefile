@@ -39,7 +39,9 @@ clean:
 	$(PIP) install --editable ".[cli,plots]"
 	@touch $@
 
+# PyTorch is pinned and comes first: left open, it brings gigabytes of GPU libraries along.
 .venv/.setup: .venv/.demo
+	$(PIP) install torch==2.13.0
 	$(PIP) install --editable ".[all]"
 	@touch $@
 
