@@ -193,3 +193,23 @@ def test_threads_do_not_change_the_derivatives():
         numba.set_num_threads(before)
     for one, two in zip(*results, strict=True):
         assert np.array_equal(one, two)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_auto_takes_whole_weights_as_repetition_in_any_order(n_classes):
+    rng = np.random.default_rng(n_classes)
+    y = rng.integers(n_classes, size=120)
+    z = 2 * np.eye(n_classes)[y] + rng.normal(size=(120, n_classes))
+    times = rng.integers(4, size=120)
+    weighted = AutoCalibration(scale="logits").fit(z, y, times, classes=range(n_classes))
+    rows = rng.permutation(np.repeat(np.arange(120), times))
+    repeated = AutoCalibration(scale="logits").fit(z[rows], y[rows], classes=range(n_classes))
+    assert weighted.selected_ == repeated.selected_
+    for name, loss in weighted.cv_scores_.items():
+        assert repeated.cv_scores_[name] == pytest.approx(loss, rel=1e-6)
+    np.testing.assert_allclose(weighted.predict_proba(z), repeated.predict_proba(z), atol=1e-6)
+
+
+def test_auto_takes_equal_rows():
+    auto = AutoCalibration().fit([0.3] * 4, [0, 0, 1, 1])
+    assert np.isfinite(auto.predict_proba([0.3])).all()

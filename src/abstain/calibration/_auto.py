@@ -35,6 +35,8 @@ _ISOTONIC_EXAMPLES = 200
 _DIRICHLET_ROWS = 20
 # Rows times squared classes above which Dirichlet calibration takes longer than it is worth.
 _DIRICHLET_WORK = 2_000_000
+# Logits closer than this, relative or absolute, are of equal rows.
+_SAME = 1e-12
 
 
 class AutoCalibration(Calibrator):
@@ -67,9 +69,9 @@ class AutoCalibration(Calibrator):
     More: temperature, bias-corrected temperature, vector, no-bias vector, isotonic as above,
     and Dirichlet with 20 rows for each parameter where it does not take long. Identity is
     always one.
-    Folds are stratified and the same for all candidates; rows are dealt to them in a fixed
-    pseudo-random order. Weights count in fitting and scoring, but a row of weight 2 is in one
-    fold where two rows may be in two.
+    Folds are stratified and the same for all candidates. Equal rows of equal label go to one
+    fold, in a fixed pseudo-random order that does not depend on the order of the rows; so a
+    whole-numbered weight equals repetition, and a row of weight 0 is as good as absent.
 
     Examples
     --------
@@ -100,7 +102,7 @@ class AutoCalibration(Calibrator):
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
         if not isinstance(self.cv, int | np.integer) or self.cv < 2:
             raise ValueError(f"`cv` must be a whole number of at least 2; got {self.cv!r}.")
-        folds = _folds(codes, min(int(self.cv), len(codes)))
+        folds = _folds(logits, codes, weight, int(self.cv))
         counts = np.bincount(codes, weights=weight, minlength=logits.shape[1]).astype(np.float64)
         candidates = [
             make(scale=self.scale) for make in _candidates(logits.shape[1], counts[counts > 0])
@@ -161,12 +163,23 @@ def _candidates(n_classes: int, counts: FloatArray) -> list[type[Calibrator]]:
     return kinds
 
 
-def _folds(codes: IntArray, n_folds: int) -> IntArray:
-    """Deal the rows of each class to the folds in turn."""
-    order = np.random.default_rng(0).permutation(len(codes))
-    by_class = order[np.argsort(codes[order], kind="stable")]
-    folds = np.empty(len(codes), dtype=np.intp)
-    folds[by_class] = np.arange(len(codes)) % n_folds
+def _folds(logits: FloatArray, codes: IntArray, weight: FloatArray, n_folds: int) -> IntArray:
+    """Deal the rows of each class to the folds in turn, equal rows together."""
+    present = np.flatnonzero(weight > 0)
+    order = present[np.lexsort((*logits[present].T[::-1], codes[present]))]
+    rows, labels = logits[order], codes[order]
+    # The same features may score differently in the last digits, by their place in a batch.
+    apart = ~np.isclose(rows[1:], rows[:-1], rtol=_SAME, atol=_SAME).all(axis=1)
+    group = np.cumsum(np.append(True, apart | (labels[1:] != labels[:-1]))) - 1
+    n_groups = int(group[-1]) + 1
+    label_of_group = np.empty(n_groups, dtype=np.intp)
+    label_of_group[group] = labels
+    shuffled = np.random.default_rng(0).permutation(n_groups)
+    by_class = shuffled[np.argsort(label_of_group[shuffled], kind="stable")]
+    fold_of_group = np.empty(n_groups, dtype=np.intp)
+    fold_of_group[by_class] = np.arange(n_groups) % min(n_folds, n_groups)
+    folds = np.zeros(len(codes), dtype=np.intp)
+    folds[order] = fold_of_group[group]
     return folds
 
 
