@@ -110,6 +110,11 @@ def _trust(trust: dict[str, Any], title: str) -> str:
             f"average, by {decimals(test['largest_gap'])} at most; the 90% interval held it in "
             f"{test['inside']} of {len(test['points'])}."
         )
+        if test["undecided"]:
+            sentences.append(
+                f"In {test['undecided']} more batches nothing could be estimated: one class was "
+                f"too rare."
+            )
         if test["inside"] < ENOUGH_INSIDE * len(test["points"]):
             sentences.append(_NARROW[test["with_priors"]])
     if trust["reliability"] is not None:

@@ -119,6 +119,7 @@ def _back_test(
     gaps = [abs(point["estimated"] - point["realised"]) for point in points]
     return {
         "points": points,
+        "undecided": N_SHIFTS - len(points),
         "inside": sum(point["inside"] for point in points),
         "mean_gap": float(np.mean(gaps)) if gaps else None,
         "largest_gap": max(gaps, default=None),
