@@ -32,7 +32,7 @@ _BIAS_CORRECTED = (
 # Rows for each parameter below which Dirichlet calibration is mostly noise.
 _DIRICHLET_ROWS = 20
 # Rows times squared classes above which Dirichlet calibration takes longer than it is worth.
-_DIRICHLET_WORK = 250_000
+_DIRICHLET_WORK = 2_000_000
 
 
 class AutoCalibration(Calibrator):
