@@ -131,6 +131,7 @@ PUBLIC = {
         "ReliabilityDisplay",
         "RocAbstentionDisplay",
     ],
+    "abstain.report": ["Report"],
     "abstain.regions": [
         "Box",
         "GainThreshold",

@@ -207,6 +207,13 @@ def check_budget(budget: float, *, name: str = "budget") -> float | int:
                 f"`{name}` as a count must not be negative; got {budget!r}. It is how many "
                 f"examples may be withheld."
             )
+        if budget == 1:
+            # Who writes 1 may mean everything or one example; neither is taken for the other.
+            raise ValueError(
+                f"`{name}` must be a fraction in [0, 1), or a count of 2 or more; got 1, which "
+                f"could be either. Nothing can be kept of everything; for one example pass the "
+                f"fraction 1 / n."
+            )
         return int(budget)
     if not 0 <= value < 1:
         whole = int(value) if np.isfinite(value) else 200

@@ -4,6 +4,7 @@ The model is the policy's own JSON file and the name of this module; nothing is 
 """
 
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -76,9 +77,12 @@ def _load_pyfunc(path: str) -> _DecidingModel:
 
 def _package() -> Any:
     try:
-        import mlflow
-        import mlflow.artifacts
-        import mlflow.pyfunc
+        with warnings.catch_warnings():
+            # Loading MLflow warns about type hints of its own, which is no user's business.
+            warnings.simplefilter("ignore")
+            import mlflow
+            import mlflow.artifacts
+            import mlflow.pyfunc
     except ModuleNotFoundError as error:
         raise ImportError(
             "Logging to MLflow needs mlflow, which comes with an extra: "

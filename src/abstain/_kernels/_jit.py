@@ -12,7 +12,7 @@ __all__ = ["SMALL_IN_DESCENT", "compiled", "compiled_parallel", "compiled_reorde
 F = TypeVar("F", bound=Callable[..., object])
 
 # Waking threads costs more than they save on arrays smaller than this.
-SMALL = 16_384
+SMALL = 100_000
 # The same for loops that a descent calls again and again: on a busy machine each call waits for
 # threads that the system has put aside meanwhile.
 SMALL_IN_DESCENT = 20_000_000

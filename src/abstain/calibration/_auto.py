@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from abstain._kernels.counter_random import row_numbers
 from abstain._validation import FloatArray, IntArray, Scale
 from abstain.calibration._base import Calibrator
 from abstain.calibration._beta import BetaCalibration
 from abstain.calibration._dirichlet import DirichletCalibration
 from abstain.calibration._identity import IdentityCalibration
-from abstain.calibration._isotonic import IsotonicCalibration
 from abstain.calibration._platt import PlattScaling
 from abstain.calibration._temperature import BiasCorrectedTemperatureScaling, TemperatureScaling
 from abstain.calibration._vector import NoBiasVectorScaling, VectorScaling
@@ -29,9 +29,7 @@ _BIAS_CORRECTED = (
     BetaCalibration,
     DirichletCalibration,
 )
-# Examples of the rarest class below which isotonic curves are mostly noise, and rows for each
-# parameter below which Dirichlet calibration is.
-_ISOTONIC_EXAMPLES = 200
+# Rows for each parameter below which Dirichlet calibration is mostly noise.
 _DIRICHLET_ROWS = 20
 # Rows times squared classes above which Dirichlet calibration takes longer than it is worth.
 _DIRICHLET_WORK = 2_000_000
@@ -63,13 +61,11 @@ class AutoCalibration(Calibrator):
 
     Notes
     -----
-    Two classes: Platt, temperature, beta, and isotonic with 200 examples or more of each class.
-    More: temperature, bias-corrected temperature, vector, no-bias vector, isotonic as above,
-    and Dirichlet with 20 rows for each parameter where it does not take long. Identity is
-    always one.
-    Folds are stratified and the same for all candidates; rows are dealt to them in a fixed
-    pseudo-random order. Weights count in fitting and scoring, but a row of weight 2 is in one
-    fold where two rows may be in two.
+    Two classes: Platt, temperature and beta. More: temperature, bias-corrected temperature,
+    vector, no-bias vector, and Dirichlet with 20 rows for each parameter where it does not take
+    long. Identity is always one. Isotonic never is: its flat pieces tie rows that the scores
+    told apart, and tied rows can be neither ranked nor withheld apart.
+    Folds are stratified and the same for all candidates. Equal rows are in the same fold.
 
     Examples
     --------
@@ -100,7 +96,9 @@ class AutoCalibration(Calibrator):
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
         if not isinstance(self.cv, int | np.integer) or self.cv < 2:
             raise ValueError(f"`cv` must be a whole number of at least 2; got {self.cv!r}.")
-        folds = _folds(codes, min(int(self.cv), len(codes)))
+        counted = weight > 0
+        logits, codes, weight = logits[counted], codes[counted], weight[counted]
+        folds = _folds(logits, codes, int(self.cv))
         counts = np.bincount(codes, weights=weight, minlength=logits.shape[1]).astype(np.float64)
         candidates = [
             make(scale=self.scale) for make in _candidates(logits.shape[1], counts[counts > 0])
@@ -156,17 +154,22 @@ def _candidates(n_classes: int, counts: FloatArray) -> list[type[Calibrator]]:
         enough = counts.sum() >= _DIRICHLET_ROWS * n_classes * (n_classes + 1)
         if enough and counts.sum() * n_classes**2 <= _DIRICHLET_WORK:
             kinds.append(DirichletCalibration)
-    if counts.min() >= _ISOTONIC_EXAMPLES:
-        kinds.append(IsotonicCalibration)
     return kinds
 
 
-def _folds(codes: IntArray, n_folds: int) -> IntArray:
-    """Deal the rows of each class to the folds in turn."""
-    order = np.random.default_rng(0).permutation(len(codes))
-    by_class = order[np.argsort(codes[order], kind="stable")]
-    folds = np.empty(len(codes), dtype=np.intp)
-    folds[by_class] = np.arange(len(codes)) % n_folds
+def _folds(logits: FloatArray, codes: IntArray, n_folds: int) -> IntArray:
+    """Deal the distinct rows of each class to the folds in turn, in a fixed shuffled order.
+
+    Equal rows stay together, so a row of weight 2 is the same as the row twice, and no fit is
+    judged on a row it saw.
+    """
+    rows = np.ascontiguousarray(np.column_stack([logits, codes]))
+    numbers, inverse = np.unique(row_numbers(rows, 0), return_inverse=True)
+    code = np.empty(len(numbers), dtype=np.intp)
+    code[inverse] = codes
+    place = np.empty(len(numbers), dtype=np.intp)
+    place[np.lexsort((numbers, code))] = np.arange(len(numbers))
+    folds: IntArray = place[inverse] % min(n_folds, len(numbers))
     return folds
 
 

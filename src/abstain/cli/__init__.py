@@ -10,10 +10,16 @@ def main() -> None:
     try:
         from abstain.cli._main import run_command
     except ModuleNotFoundError as error:
-        if error.name not in {"click", "pyarrow", "rich"}:
+        message = missing_package(error)
+        if message is None:
             raise
-        sys.exit(
-            f"abstain: the command line needs {error.name}, which comes with an extra: "
-            f"pip install 'abstain[cli]'"
-        )
+        sys.exit(f"abstain: {message}")
     sys.exit(run_command(sys.argv[1:]))
+
+
+def missing_package(error: ImportError) -> str | None:
+    """Return what to install where the error is that of a package the command line needs."""
+    name = (error.name or "").partition(".")[0]
+    if name not in {"click", "pyarrow", "rich"}:
+        return None
+    return f"the command line needs {name}, which comes with an extra: pip install 'abstain[cli]'"

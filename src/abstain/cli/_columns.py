@@ -50,6 +50,10 @@ def read_columns(
     files: Sequence[Path], names: Sequence[str], *, as_text: Sequence[str] = ()
 ) -> pa.Table:
     """Read columns of all files, one below the other; some of them as text whatever they hold."""
+    for file in files[1:]:
+        absent = set(names).difference(column_names(file))
+        if absent:
+            raise ValueError(f"{file} has no column {sorted(absent)[0]!r}, which {files[0]} has.")
     tables = [_read(file, list(names), as_text) for file in files]
     try:
         table = pa.concat_tables(tables, promote_options="permissive")
@@ -87,19 +91,13 @@ def missing_column(path: Path, wanted: str, option: str) -> ValueError:
 def _read(path: Path, names: list[str], as_text: Sequence[str]) -> pa.Table:
     try:
         if path.suffix == ".parquet":
-            table = parquet.read_table(path, columns=names)
-            if table.num_columns < len(names):
-                absent = next(name for name in names if name not in table.column_names)
-                raise ValueError(f"{path} has no column {absent!r}, which the first file has.")
-            return table
+            return parquet.read_table(path, columns=names)
         # An id like 00123 is a name, not a number.
         types = {name: pa.string() for name in as_text}
         return csv.read_csv(
             path,
             convert_options=csv.ConvertOptions(include_columns=names, column_types=types),
         )
-    except pa.ArrowKeyError as error:
-        raise ValueError(f"{path} lacks a column that the first file has: {error}") from error
     except pa.ArrowInvalid as error:
         raise _unreadable(path, error) from error
 

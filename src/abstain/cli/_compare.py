@@ -108,7 +108,8 @@ def compare(
         return
     y_new, _ = named_classes(new.labels, new.classes)
     table = _realised(names, budgets, repeats, (source.scores, y_val, new.scores, y_new), settings)
-    click.echo(json.dumps(table.to_dict()) if as_json else table.to_text())
+    found = {"metric": settings["metric"].name, "estimated": False, **table.to_dict()}
+    click.echo(json.dumps(found, indent=2) if as_json else table.to_text())
 
 
 def _realised(

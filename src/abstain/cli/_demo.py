@@ -1,5 +1,6 @@
 """``abstain demo``: the whole flow once, on a simulated screening clinic, offline."""
 
+import json
 import os
 import shutil
 import sys
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from abstain.cli._options import this_command
+from abstain.cli._options import json_option, this_command
 
 if TYPE_CHECKING:
     from abstain import Decisions
@@ -34,17 +35,22 @@ METHODS = {
     show_default=True,
     help="The folder to write into; made if it is not there.",
 )
-def demo(out: Path) -> None:
+@json_option
+def demo(out: Path, *, as_json: bool) -> None:
     """Show the whole flow on a simulated screening clinic."""
     from abstain.datasets import screening_clinic
 
     clinic = screening_clinic(random_state=0)
     results = {title: _decide(clinic, score) for title, score in METHODS.items()}
     ours = results["abstain, for this metric"]
+    out.mkdir(parents=True, exist_ok=True)
+    written = _write(out, clinic, ours)
+    if as_json:
+        click.echo(json.dumps(_facts(clinic, results), indent=2))
+        return
     click.echo("\n".join(_story(clinic, ours)))
     click.echo("\n".join(_table(clinic, results)))
-    out.mkdir(parents=True, exist_ok=True)
-    click.echo("\n" + "\n".join(_write(out, clinic, ours)))
+    click.echo("\n" + "\n".join(written))
     click.echo("\n" + "\n".join(_next(out)))
 
 
@@ -55,6 +61,15 @@ def _decide(clinic: "ScreeningClinic", score: str | None) -> "Decisions":
         METRIC, budget=BUDGET, score=score, calibration="platt", scale="logits", random_state=0
     )
     return abstainer.fit(clinic.scores_val, clinic.y_val).decide(clinic.scores_target)
+
+
+def _facts(clinic: "ScreeningClinic", results: dict[str, "Decisions"]) -> dict[str, Any]:
+    from abstain.cli._summary import facts
+
+    return {
+        title: {**facts(decisions), "true_after": _true(clinic, decisions)}
+        for title, decisions in results.items()
+    }
 
 
 def _story(clinic: "ScreeningClinic", decisions: "Decisions") -> list[str]:

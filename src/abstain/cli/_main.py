@@ -11,6 +11,7 @@ import click
 
 from abstain import __version__
 from abstain._exceptions import AbstainError
+from abstain.cli import missing_package
 
 __all__ = ["commands", "run_command"]
 
@@ -67,7 +68,11 @@ def run_command(arguments: Sequence[str]) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except (AbstainError, ImportError, OSError, TypeError, ValueError) as error:
+    except ImportError as error:
+        # Commands load what reads and writes tables only when they run.
+        click.echo(f"abstain: {missing_package(error) or error}", err=True)
+        return 1
+    except (AbstainError, OSError, TypeError, ValueError) as error:
         click.echo(f"abstain: {error}", err=True)
         return 1
     return result if isinstance(result, int) else 0

@@ -104,12 +104,17 @@ def _trust(trust: dict[str, Any], title: str) -> str:
     test = trust["back_test"]
     if test is not None and test["points"]:
         sentences.append(
-            f"Back-test: {len(test['points'])} batches of {test['rows']:,} rows with other class "
-            f"proportions were drawn from validation rows that the calibration had not seen. The "
-            f"estimated {title} missed the realised one by {decimals(test['mean_gap'])} on "
-            f"average, by {decimals(test['largest_gap'])} at most; the 90% interval held it in "
-            f"{test['inside']} of {len(test['points'])}."
+            f"Back-test: {len(test['points'])} batches of {_sizes(test['rows'])} rows with other "
+            f"class proportions were drawn from validation rows that the calibration had not "
+            f"seen. The estimated {title} missed the realised one by "
+            f"{decimals(test['mean_gap'])} on average, by {decimals(test['largest_gap'])} at "
+            f"most; the 90% interval held it in {test['inside']} of {len(test['points'])}."
         )
+        if test["undecided"]:
+            sentences.append(
+                f"In {test['undecided']} more batches nothing could be estimated: one class was "
+                f"too rare."
+            )
         if test["inside"] < ENOUGH_INSIDE * len(test["points"]):
             sentences.append(_NARROW[test["with_priors"]])
     if trust["reliability"] is not None:
@@ -124,6 +129,11 @@ def _trust(trust: dict[str, Any], title: str) -> str:
         else "Certificate: none was asked for. The figures are estimates, not guarantees."
     )
     return "".join(f"<p>{html.escape(sentence)}</p>" for sentence in sentences)
+
+
+def _sizes(ends: list[int]) -> str:
+    low, high = (f"{end:,}" for end in ends)
+    return low if low == high else f"{low} to {high}"
 
 
 def _reproduce(facts: dict[str, Any]) -> str:

@@ -73,7 +73,8 @@ def moved(
 
 
 def _in_words(names: list[str], before: FloatArray, after: FloatArray) -> str:
-    k = int(np.argmax(np.abs(after - before)))
+    # Of two classes, which mirror each other, people think of the positive one.
+    k = 1 if len(names) == 2 else int(np.argmax(np.abs(after - before)))
     if abs(after[k] - before[k]) < 0.005:
         return "The class proportions are estimated to be what they were at validation."
     verb = "more" if after[k] > before[k] else "less"

@@ -113,17 +113,21 @@ def _back_test(
     points = []
     for k, priors in enumerate(_shifts(decisions, rng)):
         fold = folds[k % len(folds)]
-        point = _tested(decisions, fold, shifted_rows(fold.codes, priors, random_state=rng))
+        # Each row at most once: a batch of repeated rows would vary more than a real one does.
+        rows = shifted_rows(fold.codes, priors, replace=False, random_state=rng)
+        point = _tested(decisions, fold, rows)
         if point is not None:
-            points.append({"priors": priors.tolist(), **point})
+            points.append({"priors": priors.tolist(), "rows": len(rows), **point})
+    sizes = [point["rows"] for point in points]
     gaps = [abs(point["estimated"] - point["realised"]) for point in points]
     return {
         "points": points,
+        "undecided": N_SHIFTS - len(points),
         "inside": sum(point["inside"] for point in points),
         "mean_gap": float(np.mean(gaps)) if gaps else None,
         "largest_gap": max(gaps, default=None),
         "with_priors": decisions.prior_draws is not None,
-        "rows": len(folds[0].codes),
+        "rows": [min(sizes, default=0), max(sizes, default=0)],
     }
 
 

@@ -387,9 +387,9 @@
   byId("search").addEventListener("input", (event) => { state.query = event.target.value; state.pages = 1; drawCases(); });
   byId("more").addEventListener("click", () => { state.pages += 4; drawCases(); });
   byId("download").addEventListener("click", download);
-  // On paper every referred case is wanted, within reason.
+  // Paper has no button to show more, but not all of them fit on it either.
   let pages = 1;
-  window.addEventListener("beforeprint", () => { pages = state.pages; state.pages = 20; drawCases(); });
+  window.addEventListener("beforeprint", () => { pages = state.pages; state.pages = Math.max(state.pages, 4); drawCases(); });
   window.addEventListener("afterprint", () => { state.pages = pages; drawCases(); });
   setText("card-before", decimals(facts.before.value));
   setText("card-before-interval", `90% interval ${decimals(facts.before.interval[0])} to ${decimals(facts.before.interval[1])}`);
