@@ -1,12 +1,17 @@
 """The meta-estimator: scikit-learn's own checks, and what it adds to them."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -18,7 +23,10 @@ from abstain.metrics import SensitivityAtSpecificity
 
 
 @parametrize_with_checks(
-    [AbstainingClassifier(LogisticRegression(), "accuracy", calibration="temperature")]
+    [
+        AbstainingClassifier(LogisticRegression(), "accuracy"),
+        AbstainingClassifier(LogisticRegression(), "auroc", calibration="platt", cv=2),
+    ]
 )
 @pytest.mark.filterwarnings("ignore")  # the checks feed it data that deserve warnings
 def test_scikit_learn_conventions(estimator, check):
@@ -121,3 +129,81 @@ def test_what_cannot_be_cross_fitted_is_explained():
     half = classifier.set_params(cv=[(np.arange(25), np.arange(25, 50))])
     with pytest.raises(ValueError, match="25 of 50 rows are in none"):
         half.fit(X, y)
+
+
+def test_a_metric_for_two_classes_refuses_more():
+    X, y = make_classification(60, n_informative=4, n_classes=3, random_state=0)
+    with pytest.raises(ValueError, match="`y` has 3 classes, and `metric` 'auroc' is for two"):
+        AbstainingClassifier(LogisticRegression(), "auroc").fit(X, y)
+
+
+class Weighed(LogisticRegression):
+    """Remembers the weights of its fits."""
+
+    seen: ClassVar = []
+
+    def fit(self, X, y, sample_weight=None):
+        self.seen.append(None if sample_weight is None else np.asarray(sample_weight).sum())
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.fixture
+def weighed():
+    Weighed.seen.clear()
+    X, y = make_classification(120, random_state=0)
+    return X, y, np.full(120, 2.0)
+
+
+def abstaining(model):
+    return AbstainingClassifier(model, "accuracy", calibration="temperature", cv=2, random_state=0)
+
+
+def test_weights_reach_an_estimator_that_takes_them(weighed):
+    X, y, weight = weighed
+    abstaining(Weighed()).fit(X, y, weight)
+    assert Weighed.seen == [120, 120, 240]
+    abstaining(KNeighborsClassifier()).fit(X, y, weight)
+
+
+def test_weights_are_routed_through_searches_and_pipelines(weighed):
+    X, y, weight = weighed
+    with config_context(enable_metadata_routing=True):
+        inner = make_pipeline(StandardScaler(), Weighed().set_fit_request(sample_weight=True))
+        inner.steps[0][1].set_fit_request(sample_weight=False)
+        classifier = abstaining(inner).set_fit_request(sample_weight=True)
+        pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), classifier)
+        classifier.set_score_request(sample_weight=True)
+        search = GridSearchCV(pipeline, {"abstainingclassifier__budget": [0.1]}, cv=2)
+        search.fit(X, y, sample_weight=weight)
+    # Two folds of the search, each cross-fitted in two and fitted whole; then on all the data.
+    assert Weighed.seen == [60, 60, 120, 60, 60, 120, 120, 120, 240]
+
+
+def test_weights_that_nobody_asked_for_are_told(weighed):
+    X, y, weight = weighed
+    with config_context(enable_metadata_routing=True):
+        with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+            abstaining(Weighed()).fit(X, y, weight)
+        abstaining(Weighed().set_fit_request(sample_weight=False)).fit(X, y, weight)
+        assert set(Weighed.seen) == {None}
+        frozen = FrozenEstimator(LogisticRegression().fit(X, y))
+        abstaining(frozen).fit(X, y, weight)
+        abstaining(KNeighborsClassifier()).fit(X, y, weight)
+
+
+def test_frames_between_the_steps_of_a_pipeline():
+    pandas = pytest.importorskip("pandas")
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    pipeline = make_pipeline(StandardScaler(), abstaining(LogisticRegression()))
+    pipeline.set_output(transform="pandas").fit(X, y)
+    assert pipeline[-1].feature_names_in_.tolist() == X.columns.tolist()
+    assert pipeline[-1].n_features_in_ == X.shape[1]
+    found = pipeline[-1].decide(pipeline[:-1].transform(X)).to_frame()
+    assert isinstance(found, pandas.DataFrame)
+    assert (found["prediction"] == pipeline.predict(X)).all()
+
+
+def test_it_shows_itself_in_notebooks():
+    html = abstaining(make_pipeline(StandardScaler(), LogisticRegression()))._repr_html_()
+    for name in ("AbstainingClassifier", "StandardScaler", "LogisticRegression"):
+        assert name in html

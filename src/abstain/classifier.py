@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold, check_cv
@@ -20,6 +21,7 @@ from sklearn.utils import (
     get_tags,
     indexable,
 )
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -64,7 +66,8 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         How :meth:`adapt` estimates the class proportions of a batch.
     cv : int, splitter or iterable
         The folds of the cross-fitting; an int means that many stratified folds, or fewer where
-        a class has fewer examples.
+        a class has fewer examples. Where rows repeat (the same patient, the same image), pass
+        folds that keep them together.
     random_state : int, Generator or None
         Seeds whatever is drawn at random.
 
@@ -140,7 +143,8 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         y : array-like of shape (n,)
             True labels.
         sample_weight : array-like of shape (n,), optional
-            How much each row counts; given to the estimator too, where it takes weights.
+            How much each row counts; given to the estimator too, where it takes weights. With
+            metadata routing, where it requests them, also inside a pipeline.
 
         Returns
         -------
@@ -156,12 +160,14 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 f"`y` must have at least two classes; got {len(self.classes_)} class in "
                 f"{len(labels)} labels."
             )
+        self._check_binary()
         if isinstance(self.estimator, FrozenEstimator):
             self.estimator_ = self.estimator
             scores = self._scores(self.estimator, X)
         else:
-            scores = self._cross_fitted(X, labels, weight)
-            self.estimator_ = _fitted(self.estimator, X, labels, weight)
+            given = weight if self._passes_weight(sample_weight) else None
+            scores = self._cross_fitted(X, labels, given)
+            self.estimator_ = _fitted(self.estimator, X, labels, given)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
@@ -220,6 +226,33 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         )
         return tags
 
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return who gets which metadata: this classifier, and the estimator it fits."""
+        router = MetadataRouter(owner=self).add_self_request(self)
+        if not isinstance(self.estimator, FrozenEstimator):
+            mapping = MethodMapping().add(caller="fit", callee="fit")
+            router.add(estimator=self.estimator, method_mapping=mapping)
+        return router
+
+    def _passes_weight(self, sample_weight: ArrayLike | None) -> bool:
+        """Tell whether the estimator is to be fitted with the weights."""
+        if sample_weight is None:
+            return False
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", sample_weight=sample_weight)
+            return "sample_weight" in routed.estimator.fit
+        return bool(has_fit_parameter(self.estimator, "sample_weight"))
+
+    def _check_binary(self) -> None:
+        metric = metrics.get(self.metric)
+        if metric.binary_only and len(self.classes_) > 2:
+            # The first sentence is the one scikit-learn's checks look for.
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is multiclass: "
+                f"`y` has {len(self.classes_)} classes, and `metric` {metric.name!r} is for two. "
+                f"Use a metric for many, such as 'kappa:quadratic', or join the classes."
+            )
+
     def _abstainer(self) -> Abstainer:
         modes = {"target": self.target, "cost": self.cost}
         other = any(value is not None for value in modes.values())
@@ -241,7 +274,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Return scores of each row by a model that did not see it."""
         scores: FloatArray | None = None
         covered = np.zeros(len(y), dtype=bool)
-        for train, test in self._folds(X, y, weight):
+        for train, test in self._folds(X, y):
             part = None if weight is None else weight[train]
             model = _fitted(self.estimator, _safe_indexing(X, train), y[train], part)
             rows = self._scores(model, _safe_indexing(X, test))
@@ -256,9 +289,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             )
         return scores
 
-    def _folds(
-        self, X: Any, y: NDArray[Any], weight: FloatArray | None
-    ) -> Iterable[tuple[NDArray[Any], NDArray[Any]]]:
+    def _folds(self, X: Any, y: NDArray[Any]) -> Iterable[tuple[NDArray[Any], NDArray[Any]]]:
         if not isinstance(self.cv, int):
             splits: Iterable[Any] = check_cv(self.cv, y, classifier=True).split(X, y)
             return splits
@@ -335,9 +366,7 @@ def abstention_scorer(
 
 def _fitted(estimator: Any, X: Any, y: NDArray[Any], weight: FloatArray | None) -> Any:
     model = clone(estimator)
-    if weight is not None and has_fit_parameter(model, "sample_weight"):
-        return model.fit(X, y, sample_weight=weight)
-    return model.fit(X, y)
+    return model.fit(X, y) if weight is None else model.fit(X, y, sample_weight=weight)
 
 
 def _scale(model: Any) -> Scale:
