@@ -20,6 +20,8 @@ decisions = abstainer.fit(clinic.scores_val, clinic.y_val).decide(clinic.scores_
 decisions.policy.save("policy.json")
 assert (Policy.load("policy.json").apply(clinic.scores_target).abstain == decisions.abstain).all()
 assert 0 < decisions.abstain.sum() <= 50
+from abstain.report import Report
+assert "<!DOCTYPE html>" in Report(decisions).to_html()
 try:
     from abstain.plots import RegionDisplay
     RegionDisplay.from_decisions(decisions)

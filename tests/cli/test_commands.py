@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +90,19 @@ def test_an_interrupt_is_one_line_and_130(abstain, clinic, monkeypatch):
     assert (code, out) == (130, "")
     assert err.strip() == "abstain: interrupted; nothing half-written was left."
     assert not Path("report.html").exists()
+
+
+def test_an_interrupt_that_compiled_code_swallows_is_one_too(abstain, clinic, monkeypatch):
+    def interrupt(self):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        except KeyboardInterrupt as error:
+            raise SystemError("returned a result with an exception set") from error
+
+    monkeypatch.setattr(Report, "to_html", interrupt)
+    code, out, err = abstain(*RUN, "--report", "report.html")
+    assert (code, out) == (130, "")
+    assert err == "abstain: interrupted; nothing half-written was left.\n"
 
 
 def test_report_of_a_saved_rule(abstain, clinic):

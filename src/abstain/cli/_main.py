@@ -3,7 +3,10 @@
 Exit 0: done. 1: the data is wrong. 2: the command is wrong. 130: interrupted.
 """
 
-from collections.abc import Sequence
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -58,13 +61,24 @@ def commands() -> None:
 
 def run_command(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
+    with _noticed_interrupts() as interrupts:
+        try:
+            return _run(arguments)
+        except (click.exceptions.Abort, KeyboardInterrupt):
+            interrupts.append(signal.SIGINT)
+        except Exception:
+            # Compiled code may turn an interrupt into an error of its own.
+            if not interrupts:
+                raise
+        click.echo("abstain: interrupted; nothing half-written was left.", err=True)
+        return 130
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
         result: Any = commands.main(
             list(arguments), prog_name="abstain", standalone_mode=False, obj=tuple(arguments)
         )
-    except click.exceptions.Abort:
-        click.echo("abstain: interrupted; nothing half-written was left.", err=True)
-        return 130
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -76,3 +90,22 @@ def run_command(arguments: Sequence[str]) -> int:
         click.echo(f"abstain: {error}", err=True)
         return 1
     return result if isinstance(result, int) else 0
+
+
+@contextmanager
+def _noticed_interrupts() -> Iterator[list[int]]:
+    """Interrupt as usual on Ctrl-C, and keep a note of it."""
+    noticed: list[int] = []
+
+    def notice(number: int, frame: Any) -> None:
+        noticed.append(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield noticed
+        return
+    before = signal.signal(signal.SIGINT, notice)
+    try:
+        yield noticed
+    finally:
+        signal.signal(signal.SIGINT, before)
