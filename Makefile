@@ -10,7 +10,7 @@ setup: .venv/.setup
 demo: .venv/.demo
 	$(BIN)/abstain demo
 
-test: .venv/.test lint
+test: .venv/.test .venv/.browser lint
 	$(BIN)/python -m pytest -m "not slow"
 
 test-slow: .venv/.test
@@ -29,7 +29,7 @@ docs: .venv/.docs
 	@echo "docs/_build/index.html"
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis docs/_build abstain-demo build dist
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis docs/_build docs/api abstain-demo build dist
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The demo needs two extras only, and should not make a newcomer wait for the others.
@@ -39,7 +39,9 @@ clean:
 	$(PIP) install --editable ".[cli,plots]"
 	@touch $@
 
+# PyTorch is pinned and comes first: left open, it brings gigabytes of GPU libraries along.
 .venv/.setup: .venv/.demo
+	$(PIP) install torch==2.13.0
 	$(PIP) install --editable ".[all]"
 	@touch $@
 
@@ -47,4 +49,12 @@ clean:
 .venv/.test .venv/.docs .venv/.bench: .venv/.%: .venv/.setup
 	$(PIP) install --upgrade "pip>=25.1"
 	$(PIP) install --group $*
+	@touch $@
+
+# The report is tested in a real browser. Where none can be had its tests are skipped, and say so.
+.venv/.browser: .venv/.test
+	@command -v chromium >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && apt-get -qq update && \
+	       apt-get -qq install --yes --no-install-recommends chromium; } >/dev/null 2>&1 \
+	  || echo "No chromium here, and no way to install one: the report's browser tests will be skipped"
 	@touch $@

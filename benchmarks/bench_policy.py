@@ -14,7 +14,6 @@ CALLS = 1_000
 
 
 def run() -> Iterator[Row]:
-    rng = np.random.default_rng(0)
     binary = _binary_policy()
     one = np.array([0.3])
     yield Row(
@@ -34,7 +33,7 @@ def run() -> Iterator[Row]:
         1e-4,
         1.0,
     )
-    scores = rng.normal(size=ROWS)
+    scores = screening_clinic(10, ROWS, random_state=0).scores_target
     yield Row(
         "apply to a million binary rows",
         best_of(lambda: binary.apply(scores)),

@@ -1,5 +1,9 @@
 """How the documentation is built: Sphinx, MyST Markdown, numpydoc."""
 
+import importlib
+import inspect
+from pathlib import Path
+
 import abstain
 
 project = "abstain"
@@ -20,6 +24,51 @@ numpydoc_show_class_members = False
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
+# Methods inherited from scikit-learn refer to its own pages.
+suppress_warnings = ["ref.ref"]
 
 html_theme = "furo"
 html_title = "abstain"
+
+# The reference lists every public name of every room, so that none can be forgotten.
+ROOMS = {
+    "abstain": "The whole flow",
+    "abstain.decisions": "Decisions",
+    "abstain.calibration": "Calibration",
+    "abstain.shift": "Label shift",
+    "abstain.metrics": "Metrics",
+    "abstain.baselines": "Baselines",
+    "abstain.regions": "Regions: what is withheld",
+    "abstain.rules": "Rules: what is predicted",
+    "abstain.selection": "Selection: how much to withhold",
+    "abstain.classifier": "Around an estimator",
+    "abstain.evaluation": "Evaluation",
+    "abstain.datasets": "Data",
+    "abstain.plots": "Pictures",
+    "abstain.paper": "The paper's experiments",
+}
+
+
+def _reference():
+    parts, seen = ["# Reference"], set()
+    for module, title in ROOMS.items():
+        loaded = importlib.import_module(module)
+        values = {name: getattr(loaded, name) for name in sorted(loaded.__all__)}
+        # What stands at the front door is not listed again in its room.
+        new = {
+            name: value
+            for name, value in values.items()
+            if (inspect.isclass(value) or inspect.isroutine(value)) and value not in seen
+        }
+        seen.update(new.values())
+        names = "\n".join(f"   {module}.{name}" for name in new)
+        parts.append(
+            f"## {title}\n\n```{{eval-rst}}\n.. autosummary::\n   :toctree: generated\n\n"
+            f"{names}\n```"
+        )
+    return "\n\n".join(parts) + "\n"
+
+
+_page = Path(__file__).parent / "api" / "index.md"
+_page.parent.mkdir(exist_ok=True)
+_page.write_text(_reference(), encoding="utf-8")

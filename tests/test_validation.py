@@ -106,7 +106,7 @@ def test_a_label_without_a_column_is_named():
         check_labels([0, 1, 1], n_classes=2, n_rows=2)
 
 
-@pytest.mark.parametrize("budget", [-0.1, 1.0, 1.5, 15.0, float("nan")])
+@pytest.mark.parametrize("budget", [-0.1, 1, 1.0, 1.5, 15.0, float("nan")])
 def test_a_budget_is_a_fraction_below_one(budget):
     with pytest.raises(ValueError, match=r"`budget` must be a fraction in \[0, 1\)"):
         check_budget(budget)

@@ -313,14 +313,13 @@ class Abstainer(BaseEstimator):
             found = certified_choice(
                 claims_of(metric, self.target),
                 proba,
-                proba_certify=certifying,
-                codes_certify=codes,
+                fitting=(estimator.transform(self._source.proba), self._source.codes),
+                certifying=(certifying, codes),
                 confidence=self.confidence,
                 family=family,
                 sample_weight=weight,
                 classes=self.classes_,
                 prior_range=self.prior_range,
-                n_labelled=len(codes) + len(self._source.codes),
             )
             return found.choice, found.certificate
         choice = selection.choose(

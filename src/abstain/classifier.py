@@ -32,7 +32,7 @@ from sklearn.utils.validation import (
 
 from abstain import metrics
 from abstain._validation import FloatArray, Scale, check_proba
-from abstain.abstainer import Abstainer
+from abstain.abstainer import Abstainer, Uncertainty
 from abstain.calibration import Calibrator
 from abstain.decisions import Decisions
 from abstain.metrics import Decision, Metric
@@ -58,8 +58,8 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     budget, target, cost, confidence : optional
         How much to withhold, as for :class:`abstain.Abstainer`; a target or a cost takes the
         place of the default budget.
-    decision : {"argmax", "optimal"}
-        Predict the most probable class, or the class that suits the metric best.
+    prior_range, uncertainty, decision : optional
+        As for :class:`abstain.Abstainer`.
     calibration : Calibrator or str
         How scores become calibrated probabilities.
     shift : ShiftEstimator or str
@@ -111,6 +111,8 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         target: float | dict[str, float] | None = None,
         cost: Any = None,
         confidence: float | None = None,
+        prior_range: Any = None,
+        uncertainty: Uncertainty = "labels",
         decision: Decision = "argmax",
         calibration: Calibrator | str = "auto",
         shift: ShiftEstimator | str = "em",
@@ -123,6 +125,8 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.target = target
         self.cost = cost
         self.confidence = confidence
+        self.prior_range = prior_range
+        self.uncertainty = uncertainty
         self.decision = decision
         self.calibration = calibration
         self.shift = shift
@@ -257,6 +261,8 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             budget=None if other else self.budget,
             **modes,
             confidence=self.confidence,
+            prior_range=self.prior_range,
+            uncertainty=self.uncertainty,
             decision=self.decision,
             calibration=self.calibration,
             shift=self.shift,

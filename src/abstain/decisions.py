@@ -211,7 +211,8 @@ def estimate_metric(
         if prior_ratios is None:
             found = draws(proba[rows], N_DRAWS, 0)
         else:
-            each = -(-N_DRAWS // len(prior_ratios))
+            # Draws of labels that share their proportions tell less, so there are more of them.
+            each = -(-2 * N_DRAWS // len(prior_ratios))
             found = np.concatenate(
                 [
                     draws(adapted(proba[rows], ratios), each, number)

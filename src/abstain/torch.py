@@ -120,8 +120,8 @@ def sample_predictions(
     -------
     ndarray of shape (n_samples, n, ...)
         The outputs of the network as they are, logits or probabilities. Pass them to
-        ``Abstainer.decide(..., score_samples=...)`` with ``score="dropout-variance"``; their
-        ``mean(axis=0)``, taken of probabilities, is the prediction in the paper's appendix.
+        ``Abstainer.decide(..., score_samples=...)`` with ``score="dropout-variance"``;
+        :func:`abstain.baselines.dropout_mean` of them is the prediction in the paper's appendix.
 
     Raises
     ------

@@ -5,11 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
+from scipy.special import softmax
 
 from abstain import Abstainer
 from abstain.baselines import (
     choose_by_score,
     distance_from_half,
+    dropout_mean,
     dropout_variance,
     js_divergence,
     max_probability,
@@ -74,6 +76,20 @@ def test_dropout_variance_is_numpys(seed, n_samples, n_classes):
     assert dropout_variance(iter(samples)) == pytest.approx(wanted)
     if n_classes == 2:
         assert dropout_variance(samples[:, :, 1]) == pytest.approx(wanted)
+
+
+def test_the_mean_over_draws_is_of_probabilities():
+    logits = np.random.default_rng(0).normal(size=(6, 9, 3))
+    proba = softmax(logits, axis=2)
+    wanted = proba.mean(axis=0)
+    assert dropout_mean(logits, scale="logits") == pytest.approx(wanted)
+    assert dropout_mean(iter(proba), scale="probabilities") == pytest.approx(wanted)
+    one = dropout_mean(logits[:, :, 0], scale="logits")
+    assert one[:, 1] == pytest.approx((1 / (1 + np.exp(-logits[:, :, 0]))).mean(axis=0))
+    with pytest.raises(ValueError, match="holds no draw"):
+        dropout_mean([], scale="logits")
+    with pytest.raises(ValueError, match="draw 1 has shape"):
+        dropout_mean([[0.5, 0.5], [0.5]], scale="probabilities")
 
 
 def test_dropout_variance_says_what_is_wrong():

@@ -14,6 +14,7 @@ def test_the_demo_tells_its_story_and_writes_its_files(abstain):
     folder = Path("abstain-demo")
     assert sorted(path.name for path in folder.iterdir()) == [
         "decisions.csv",
+        "report.html",
         "roc.png",
         "target.csv",
         "triage.json",
@@ -39,3 +40,11 @@ def test_what_the_demo_says_to_try_next_works(abstain):
 def test_the_demo_runs_twice(abstain):
     assert abstain("demo")[0] == 0
     assert abstain("demo")[0] == 0
+
+
+def test_the_demo_for_machines(abstain):
+    code, out, _ = abstain("demo", "--json")
+    assert code == 0
+    found = json.loads(out)["abstain, for this metric"]
+    assert found["withheld"] == 750
+    assert found["true_after"] > 0.8

@@ -1,4 +1,4 @@
-"""The two decorators all compiled functions use, typed so that mypy sees through them."""
+"""The decorators all compiled functions use, typed so that mypy sees through them."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -7,20 +7,31 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-__all__ = ["SMALL_IN_DESCENT", "compiled", "compiled_parallel"]
+__all__ = ["SMALL_IN_DESCENT", "compiled", "compiled_parallel", "compiled_reordering"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
 # Waking threads costs more than they save on arrays smaller than this.
-SMALL = 16_384
+SMALL = 100_000
 # The same for loops that a descent calls again and again: on a busy machine each call waits for
 # threads that the system has put aside meanwhile.
-SMALL_IN_DESCENT = 1_000_000
+SMALL_IN_DESCENT = 20_000_000
 
 
 def compiled(function: F) -> F:
     """Compile for one thread; the result is cached on disk."""
     return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def compiled_reordering(function: F) -> F:
+    """Compile as ``compiled``, and let long sums be taken in lanes, which changes last digits.
+
+    The order is fixed when the function is compiled, so results still repeat.
+    """
+    fast = {"reassoc", "contract"}
+    return cast(
+        F, numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=fast)(function)
+    )
 
 
 def compiled_parallel(function: F, *, small: int = SMALL) -> F:

@@ -8,8 +8,9 @@ import math
 import numpy as np
 
 from abstain._kernels._jit import compiled
+from abstain._validation import FloatArray
 
-__all__ = ["binomial", "child_key", "draw_key", "uniform"]
+__all__ = ["binomial", "child_key", "draw_key", "row_numbers", "uniform"]
 
 # Up to this many examples a binomial count is the sum of single labels.
 FEW = 16
@@ -42,6 +43,19 @@ def child_key(key: np.uint64, index: int) -> np.uint64:
 def draw_key(seed: int, draw: int) -> np.uint64:
     """Return the key of one draw."""
     return child_key(_mixed(np.uint64(seed)), draw)
+
+
+@compiled
+def row_numbers(rows: FloatArray, seed: int) -> FloatArray:
+    """Return a number in [0, 1) for each row by its entries alone: equal rows share theirs."""
+    bits = rows.view(np.uint64)
+    numbers = np.empty(len(rows))
+    for x in range(len(rows)):
+        key = draw_key(seed, 0)
+        for entry in bits[x]:
+            key = _mixed(key ^ entry)
+        numbers[x] = uniform(key, 1)
+    return numbers
 
 
 @compiled

@@ -10,6 +10,7 @@ import numba
 import numpy as np
 
 from abstain._kernels._jit import SMALL_IN_DESCENT, compiled, compiled_parallel
+from abstain._kernels.gram import add_gram, rows_at_a_time
 from abstain._validation import FloatArray, IntArray
 
 __all__ = ["log_softmax", "one_versus_rest_log_odds", "scaled_softmax", "scaling_derivatives"]
@@ -98,23 +99,6 @@ def _row_loss(
     return loss + math.log(total)
 
 
-@compiled
-def _subtract_squares(hessian: FloatArray, q: FloatArray) -> None:
-    """Subtract the outer squares of eight vectors from the upper triangle.
-
-    Eight at a time, because the matrix is then read and written an eighth as often.
-    """
-    k = len(hessian)
-    a, b, c, d, e, f, g, h = q[0], q[1], q[2], q[3], q[4], q[5], q[6], q[7]
-    for i in range(k):
-        line = hessian[i]
-        ai, bi, ci, di, ei, fi, gi, hi = a[i], b[i], c[i], d[i], e[i], f[i], g[i], h[i]
-        for j in range(i, k):
-            first = ai * a[j] + bi * b[j] + ci * c[j] + di * d[j]
-            second = ei * e[j] + fi * f[j] + gi * g[j] + hi * h[j]
-            line[j] -= first + second
-
-
 @partial(compiled_parallel, small=SMALL_IN_DESCENT)
 def scaling_derivatives(
     logits: FloatArray,
@@ -140,7 +124,7 @@ def scaling_derivatives(
     hessians = np.zeros((n_blocks, k, k))
     for block in numba.prange(n_blocks):
         p = np.empty(n_classes)
-        q = np.zeros((8, k))
+        q = np.zeros((k, rows_at_a_time(k)))
         filled = 0
         gradient = gradients[block]
         hessian = hessians[block]
@@ -150,23 +134,24 @@ def scaling_derivatives(
             w = weight[x]
             root = math.sqrt(w)
             losses[block] += w * _row_loss(z, target, slope, bias, p)
-            q[filled] = 0.0
+            for i in range(m):
+                q[i, filled] = 0.0
             for i in range(n_classes):
                 a = 0 if shared else i
                 residual = w * (p[i] - target[i])
                 gradient[a] += residual * z[i]
                 gradient[m + i] += residual
-                q[filled, a] += root * p[i] * z[i]
-                q[filled, m + i] = root * p[i]
+                q[a, filled] += root * p[i] * z[i]
+                q[m + i, filled] = root * p[i]
                 hessian[a, a] += w * p[i] * z[i] * z[i]
                 hessian[a, m + i] += w * p[i] * z[i]
                 hessian[m + i, m + i] += w * p[i]
             filled += 1
-            if filled == 8:
-                _subtract_squares(hessian, q)
+            if filled == q.shape[1]:
+                add_gram(hessian, q, -1.0)
                 filled = 0
-        q[filled:] = 0.0
-        _subtract_squares(hessian, q)
+        q[:, filled:] = 0.0
+        add_gram(hessian, q, -1.0)
     loss = 0.0
     gradient = np.zeros(k)
     hessian = np.zeros((k, k))

@@ -1,7 +1,7 @@
 """Metric-agnostic scores, and class thresholds: what the paper compares against."""
 
 from abstain.baselines._class_thresholds import choose_class_thresholds
-from abstain.baselines._dropout import dropout_variance
+from abstain.baselines._dropout import dropout_mean, dropout_variance
 from abstain.baselines._score_region import (
     ScoreThreshold,
     choose_by_samples,
@@ -24,6 +24,7 @@ __all__ = [
     "choose_by_score",
     "choose_class_thresholds",
     "distance_from_half",
+    "dropout_mean",
     "dropout_variance",
     "entropy",
     "get",

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._validation import FloatArray, check_proba
+from abstain._kernels.softmax import scaled_softmax
+from abstain._validation import FloatArray, Scale, check_proba, check_scores
 
-__all__ = ["dropout_variance"]
+__all__ = ["dropout_mean", "dropout_variance"]
 
 
 def dropout_variance(samples: Iterable[ArrayLike]) -> FloatArray:
@@ -70,3 +71,44 @@ def dropout_variance(samples: Iterable[ArrayLike]) -> FloatArray:
     most_confident = mean.argmax(axis=1)
     variance: FloatArray = squares[np.arange(len(mean)), most_confident] / count
     return variance
+
+
+def dropout_mean(samples: Iterable[ArrayLike], *, scale: Scale) -> FloatArray:
+    """Return the mean probability over draws of test-time dropout, to predict with.
+
+    The paper's appendix predicts, and calibrates, with it instead of the network's output with
+    dropout off. The result is on the scale of probabilities.
+
+    Parameters
+    ----------
+    samples : iterable of array-like, each of shape (n, n_classes) or (n,)
+        The scores of the same rows in each draw.
+    scale : {"probabilities", "logits"}
+        What the scores are; the mean is of probabilities either way.
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes)
+
+    Examples
+    --------
+    >>> dropout_mean([[0.5, 0.9], [0.7, 0.9]], scale="probabilities").round(2).tolist()
+    [[0.4, 0.6], [0.1, 0.9]]
+    """
+    total, count = np.zeros(()), 0
+    for sample in samples:
+        scores = check_scores(sample, scale=scale, name="samples")
+        n_classes = scores.shape[1]
+        if scale == "logits":
+            scores = scaled_softmax(scores, np.ones(n_classes), np.zeros(n_classes))
+        if count and scores.shape != total.shape:
+            raise ValueError(
+                f"`samples` must hold the same rows in every draw; draw {count} has shape "
+                f"{scores.shape}, those before it {total.shape}."
+            )
+        total = total + scores
+        count += 1
+    if count == 0:
+        raise ValueError("`samples` holds no draw; pass at least one.")
+    mean: FloatArray = total / count
+    return mean

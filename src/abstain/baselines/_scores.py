@@ -6,6 +6,7 @@ Each is a function of calibrated probabilities; the highest scores are withheld 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from abstain._kernels.counter_random import row_numbers
 from abstain._validation import FloatArray, check_priors
 
 __all__ = [
@@ -152,11 +153,7 @@ def random_order(proba: FloatArray, *, seed: int) -> FloatArray:
     >>> bool((random_order(proba, seed=1) == random_order(proba, seed=1)).all())
     True
     """
-    state = np.full(len(proba), np.uint64(seed % 2**64))
-    for column in np.ascontiguousarray(proba).view(np.uint64).T:
-        state = _mixed(state ^ column)
-    score: FloatArray = (state >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    return score
+    return row_numbers(np.ascontiguousarray(proba), seed)
 
 
 def _divergence(proba: FloatArray, middle: FloatArray) -> FloatArray:
@@ -168,13 +165,3 @@ def _divergence(proba: FloatArray, middle: FloatArray) -> FloatArray:
     for c in range(middle.shape[1]):
         total += p[:, c] * np.log(ratio[:, c])
     return total
-
-
-def _mixed(
-    state: np.ndarray[tuple[int], np.dtype[np.uint64]],
-) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-    """Scramble 64-bit numbers (the finaliser of the SplitMix64 generator)."""
-    state = state + np.uint64(0x9E3779B97F4A7C15)
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return state ^ (state >> np.uint64(31))

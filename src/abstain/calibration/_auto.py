@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from abstain._kernels.counter_random import row_numbers
 from abstain._validation import FloatArray, IntArray, Scale
 from abstain.calibration._base import Calibrator
 from abstain.calibration._beta import BetaCalibration
 from abstain.calibration._dirichlet import DirichletCalibration
 from abstain.calibration._identity import IdentityCalibration
-from abstain.calibration._isotonic import IsotonicCalibration
 from abstain.calibration._platt import PlattScaling
 from abstain.calibration._temperature import BiasCorrectedTemperatureScaling, TemperatureScaling
 from abstain.calibration._vector import NoBiasVectorScaling, VectorScaling
@@ -29,14 +29,10 @@ _BIAS_CORRECTED = (
     BetaCalibration,
     DirichletCalibration,
 )
-# Examples of the rarest class below which isotonic curves are mostly noise, and rows for each
-# parameter below which Dirichlet calibration is.
-_ISOTONIC_EXAMPLES = 200
+# Rows for each parameter below which Dirichlet calibration is mostly noise.
 _DIRICHLET_ROWS = 20
 # Rows times squared classes above which Dirichlet calibration takes longer than it is worth.
 _DIRICHLET_WORK = 2_000_000
-# Logits closer than this, relative or absolute, are of equal rows.
-_SAME = 1e-12
 
 
 class AutoCalibration(Calibrator):
@@ -65,13 +61,11 @@ class AutoCalibration(Calibrator):
 
     Notes
     -----
-    Two classes: Platt, temperature, beta, and isotonic with 200 examples or more of each class.
-    More: temperature, bias-corrected temperature, vector, no-bias vector, isotonic as above,
-    and Dirichlet with 20 rows for each parameter where it does not take long. Identity is
-    always one.
-    Folds are stratified and the same for all candidates. Equal rows of equal label go to one
-    fold, in a fixed pseudo-random order that does not depend on the order of the rows; so a
-    whole-numbered weight equals repetition, and a row of weight 0 is as good as absent.
+    Two classes: Platt, temperature and beta. More: temperature, bias-corrected temperature,
+    vector, no-bias vector, and Dirichlet with 20 rows for each parameter where it does not take
+    long. Identity is always one. Isotonic never is: its flat pieces tie rows that the scores
+    told apart, and tied rows can be neither ranked nor withheld apart.
+    Folds are stratified and the same for all candidates. Equal rows are in the same fold.
 
     Examples
     --------
@@ -102,7 +96,9 @@ class AutoCalibration(Calibrator):
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
         if not isinstance(self.cv, int | np.integer) or self.cv < 2:
             raise ValueError(f"`cv` must be a whole number of at least 2; got {self.cv!r}.")
-        folds = _folds(logits, codes, weight, int(self.cv))
+        counted = weight > 0
+        logits, codes, weight = logits[counted], codes[counted], weight[counted]
+        folds = _folds(logits, codes, int(self.cv))
         counts = np.bincount(codes, weights=weight, minlength=logits.shape[1]).astype(np.float64)
         candidates = [
             make(scale=self.scale) for make in _candidates(logits.shape[1], counts[counts > 0])
@@ -158,28 +154,22 @@ def _candidates(n_classes: int, counts: FloatArray) -> list[type[Calibrator]]:
         enough = counts.sum() >= _DIRICHLET_ROWS * n_classes * (n_classes + 1)
         if enough and counts.sum() * n_classes**2 <= _DIRICHLET_WORK:
             kinds.append(DirichletCalibration)
-    if counts.min() >= _ISOTONIC_EXAMPLES:
-        kinds.append(IsotonicCalibration)
     return kinds
 
 
-def _folds(logits: FloatArray, codes: IntArray, weight: FloatArray, n_folds: int) -> IntArray:
-    """Deal the rows of each class to the folds in turn, equal rows together."""
-    present = np.flatnonzero(weight > 0)
-    order = present[np.lexsort((*logits[present].T[::-1], codes[present]))]
-    rows, labels = logits[order], codes[order]
-    # The same features may score differently in the last digits, by their place in a batch.
-    apart = ~np.isclose(rows[1:], rows[:-1], rtol=_SAME, atol=_SAME).all(axis=1)
-    group = np.cumsum(np.append(True, apart | (labels[1:] != labels[:-1]))) - 1
-    n_groups = int(group[-1]) + 1
-    label_of_group = np.empty(n_groups, dtype=np.intp)
-    label_of_group[group] = labels
-    shuffled = np.random.default_rng(0).permutation(n_groups)
-    by_class = shuffled[np.argsort(label_of_group[shuffled], kind="stable")]
-    fold_of_group = np.empty(n_groups, dtype=np.intp)
-    fold_of_group[by_class] = np.arange(n_groups) % min(n_folds, n_groups)
-    folds = np.zeros(len(codes), dtype=np.intp)
-    folds[order] = fold_of_group[group]
+def _folds(logits: FloatArray, codes: IntArray, n_folds: int) -> IntArray:
+    """Deal the distinct rows of each class to the folds in turn, in a fixed shuffled order.
+
+    Equal rows stay together, so a row of weight 2 is the same as the row twice, and no fit is
+    judged on a row it saw.
+    """
+    rows = np.ascontiguousarray(np.column_stack([logits, codes]))
+    numbers, inverse = np.unique(row_numbers(rows, 0), return_inverse=True)
+    code = np.empty(len(numbers), dtype=np.intp)
+    code[inverse] = codes
+    place = np.empty(len(numbers), dtype=np.intp)
+    place[np.lexsort((numbers, code))] = np.arange(len(numbers))
+    folds: IntArray = place[inverse] % min(n_folds, len(numbers))
     return folds
 
 

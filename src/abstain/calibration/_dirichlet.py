@@ -115,7 +115,7 @@ class DirichletCalibration(Calibrator):
                 np.zeros((k + 1) * int(present.sum())),
                 jac=True,
                 method="L-BFGS-B",
-                options={"maxiter": 1000, "ftol": 1e-13, "gtol": 1e-8, "maxcor": 20},
+                options={"maxiter": 1000, "ftol": 1e-9, "gtol": 1e-5, "maxcor": 20},
             )
         matrix = place(found.x)
         self.matrix_, self.bias_ = matrix[:k], matrix[k]

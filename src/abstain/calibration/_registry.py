@@ -35,7 +35,9 @@ _CALIBRATORS: dict[str, type[Calibrator]] = {
 }
 
 
-def get(calibration: str | Calibrator, *, scale: Scale) -> Calibrator:
+def get(
+    calibration: str | Calibrator, *, scale: Scale, estimating_shift: bool = True
+) -> Calibrator:
     """Return the calibrator of that name, or the given one.
 
     Parameters
@@ -44,6 +46,8 @@ def get(calibration: str | Calibrator, *, scale: Scale) -> Calibrator:
         A registered name, or a calibrator, which is returned as it is.
     scale : {"probabilities", "logits"}
         What the scores are; a given calibrator must have been made for the same.
+    estimating_shift : bool
+        Whether a label shift will be estimated from the result, which "auto" takes into account.
 
     Returns
     -------
@@ -62,6 +66,8 @@ def get(calibration: str | Calibrator, *, scale: Scale) -> Calibrator:
                 f"{scale}. Make it with scale={scale!r}."
             )
         return calibration
+    if calibration == AutoCalibration.name:
+        return AutoCalibration(scale=scale, estimating_shift=estimating_shift)
     return _by_name(calibration)(scale=scale)
 
 

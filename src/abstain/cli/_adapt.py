@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from abstain.cli._options import check_outputs, json_option
+from abstain.cli._options import check_outputs, force_option, json_option, scores_option
 
 if TYPE_CHECKING:
     from abstain import Decisions, Policy
@@ -18,18 +18,12 @@ __all__ = ["adapt"]
 @click.command(epilog="Example: abstain adapt triage.json recent.csv --out triage-june.json")
 @click.argument("policy", type=click.Path(path_type=Path))
 @click.argument("recent", type=click.Path(path_type=Path))
-@click.option(
-    "--scores",
-    default="p_*",
-    show_default=True,
-    help="The score column (binary: of the positive class), or a pattern with * that matches "
-    "one column per class.",
-)
+@scores_option
 @click.option("--out", type=click.Path(path_type=Path), help="Save the adapted rule as JSON.")
 @click.option(
     "--drop-certificate", is_flag=True, help="Choose again although the rule is certified."
 )
-@click.option("--force", is_flag=True, help="Write over files that exist.")
+@force_option
 @json_option
 def adapt(
     policy: Path,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from abstain.cli._options import check_outputs, json_option
+from abstain.cli._options import check_outputs, force_option, id_option, json_option, scores_option
 
 __all__ = ["apply"]
 
@@ -13,18 +13,12 @@ __all__ = ["apply"]
 @click.command(epilog="Example: abstain apply triage.json new.csv --scores p_ill --out out.csv")
 @click.argument("policy", type=click.Path(path_type=Path))
 @click.argument("new", type=click.Path(path_type=Path))
-@click.option(
-    "--scores",
-    default="p_*",
-    show_default=True,
-    help="The score column (binary: of the positive class), or a pattern with * that matches "
-    "one column per class.",
-)
-@click.option("--id", "identifier", help="The column that names a row; row numbers without it.")
+@scores_option
+@id_option
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Write one row per decision (CSV or Parquet)."
 )
-@click.option("--force", is_flag=True, help="Write over files that exist.")
+@force_option
 @json_option
 def apply(
     policy: Path,

@@ -1,13 +1,20 @@
 """``abstain demo``: the whole flow once, on a simulated screening clinic, offline."""
 
+import json
+import os
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from abstain.cli._options import json_option, this_command
+
 if TYPE_CHECKING:
     from abstain import Decisions
     from abstain.datasets import ScreeningClinic
+    from abstain.report import Report
 
 __all__ = ["demo"]
 
@@ -28,17 +35,22 @@ METHODS = {
     show_default=True,
     help="The folder to write into; made if it is not there.",
 )
-def demo(out: Path) -> None:
+@json_option
+def demo(out: Path, *, as_json: bool) -> None:
     """Show the whole flow on a simulated screening clinic."""
     from abstain.datasets import screening_clinic
 
     clinic = screening_clinic(random_state=0)
     results = {title: _decide(clinic, score) for title, score in METHODS.items()}
     ours = results["abstain, for this metric"]
+    out.mkdir(parents=True, exist_ok=True)
+    written = _write(out, clinic, ours)
+    if as_json:
+        click.echo(json.dumps(_facts(clinic, results), indent=2))
+        return
     click.echo("\n".join(_story(clinic, ours)))
     click.echo("\n".join(_table(clinic, results)))
-    out.mkdir(parents=True, exist_ok=True)
-    click.echo("\n" + "\n".join(_write(out, clinic, ours)))
+    click.echo("\n" + "\n".join(written))
     click.echo("\n" + "\n".join(_next(out)))
 
 
@@ -49,6 +61,15 @@ def _decide(clinic: "ScreeningClinic", score: str | None) -> "Decisions":
         METRIC, budget=BUDGET, score=score, calibration="platt", scale="logits", random_state=0
     )
     return abstainer.fit(clinic.scores_val, clinic.y_val).decide(clinic.scores_target)
+
+
+def _facts(clinic: "ScreeningClinic", results: dict[str, "Decisions"]) -> dict[str, Any]:
+    from abstain.cli._summary import facts
+
+    return {
+        title: {**facts(decisions), "true_after": _true(clinic, decisions)}
+        for title, decisions in results.items()
+    }
 
 
 def _story(clinic: "ScreeningClinic", decisions: "Decisions") -> list[str]:
@@ -112,7 +133,9 @@ def _write(out: Path, clinic: "ScreeningClinic", decisions: "Decisions") -> list
     write_columns(out / "target.csv", {"logit": clinic.scores_target})
     write_decisions(out / "decisions.csv", decisions, ids=None, id_name="patient")
     decisions.policy.save(out / "triage.json")
+    _report(clinic, decisions).save(out / "report.html")
     written = {
+        "report.html": "the page to open first: the answer, a budget slider, how far to trust it",
         "decisions.csv": "one row per patient: refer or not, prediction, probabilities",
         "triage.json": "the rule as data, to apply to the next patient",
         "validation.csv, target.csv": "the scores it started from",
@@ -124,6 +147,19 @@ def _write(out: Path, clinic: "ScreeningClinic", decisions: "Decisions") -> list
     except ImportError as error:
         click.echo(str(error), err=True)
     return [f"Wrote into {out}/"] + [f"  {name:<26}  {what}" for name, what in written.items()]
+
+
+def _report(clinic: "ScreeningClinic", decisions: "Decisions") -> "Report":
+    from abstain.report import Report
+
+    return Report(
+        decisions,
+        scores_val=clinic.scores_val,
+        y_val=clinic.y_val,
+        id_name="patient",
+        title="A simulated screening clinic: which patients go to a doctor",
+        command=this_command(),
+    )
 
 
 def _figure(clinic: "ScreeningClinic", decisions: "Decisions") -> Any:
@@ -138,9 +174,18 @@ def _figure(clinic: "ScreeningClinic", decisions: "Decisions") -> Any:
 
 
 def _next(out: Path) -> list[str]:
+    program = _program()
     return [
         "Try next",
-        f"  abstain run {out}/validation.csv {out}/target.csv --scores logit --scale logits \\",
-        "      --label ill --metric auroc --budget 0.3",
-        "  abstain run --help",
+        f"  {program} run {out}/validation.csv {out}/target.csv --scores logit --scale logits \\",
+        "      --label ill --metric auroc --budget 0.3 --report auroc.html",
+        f"  {program} run --help",
     ]
+
+
+def _program() -> str:
+    """Return what to type to run this program: its name, or its place if that is not on PATH."""
+    started = Path(sys.argv[0])
+    if started.name == "abstain" and shutil.which("abstain") is None:
+        return os.path.relpath(started)
+    return "abstain"

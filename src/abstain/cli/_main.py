@@ -16,7 +16,20 @@ from abstain.cli import missing_package
 __all__ = ["commands", "run_command"]
 
 # Each command is a module of the same name with a click command of the same name.
-NAMES = ("adapt", "apply", "demo", "metrics", "reproduce", "run", "shift")
+NAMES = (
+    "adapt",
+    "apply",
+    "calibrate",
+    "compare",
+    "demo",
+    "doctor",
+    "evaluate",
+    "metrics",
+    "report",
+    "reproduce",
+    "run",
+    "shift",
+)
 
 
 class _Lazy(click.Group):
@@ -32,7 +45,9 @@ class _Lazy(click.Group):
         return command
 
 
-@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(__version__, prog_name="abstain")
 def commands() -> None:
     """Decide which predictions of a classifier should go to a person instead.
@@ -44,7 +59,9 @@ def commands() -> None:
 def run_command(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
     try:
-        result: Any = commands.main(list(arguments), prog_name="abstain", standalone_mode=False)
+        result: Any = commands.main(
+            list(arguments), prog_name="abstain", standalone_mode=False, obj=tuple(arguments)
+        )
     except click.exceptions.Abort:
         click.echo("abstain: interrupted; nothing half-written was left.", err=True)
         return 130

@@ -6,8 +6,14 @@ from typing import Any
 
 import click
 
-from abstain.cli._options import check_with, json_option
-from abstain.cli._run import _named_classes
+from abstain.cli._options import (
+    calibration_option,
+    check_with,
+    json_option,
+    label_option,
+    scale_option,
+    scores_option,
+)
 
 __all__ = ["shift"]
 
@@ -23,22 +29,10 @@ def _estimator(name: str) -> Any:
 )
 @click.argument("validation", type=click.Path(path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))
-@click.option(
-    "--scores",
-    default="p_*",
-    show_default=True,
-    help="The score column (binary: of the positive class), or a pattern with * that matches "
-    "one column per class; what * stands for is the class name.",
-)
-@click.option("--label", default="y", show_default=True, help="The column with the true label.")
-@click.option(
-    "--scale",
-    type=click.Choice(["probabilities", "logits"]),
-    default="probabilities",
-    show_default=True,
-    help="What the scores are.",
-)
-@click.option("--calibration", default="auto", show_default=True, help="How to calibrate.")
+@scores_option
+@label_option
+@scale_option
+@calibration_option
 @click.option(
     "--shift",
     "estimator",
@@ -65,11 +59,11 @@ def shift(
     the same classifier on new rows. Prints the proportions with 90% intervals, whether they
     moved, and whether a shift of the proportions explains what changed.
     """
-    from abstain.cli._tables import read_predictions
+    from abstain.cli._tables import named_classes, read_predictions
 
     source = read_predictions(validation, scores=scores, label=label)
     new = read_predictions(target, scores=scores)
-    labels, classes = _named_classes(source.labels, source.classes)
+    labels, classes = named_classes(source.labels, source.classes)
     found = _facts(source.scores, labels, new.scores, classes, scale, calibration, estimator)
     click.echo(json.dumps(found, indent=2) if as_json else "\n".join(_lines(found)))
 

@@ -1,7 +1,7 @@
 """Reading tables of predictions (CSV, gzipped CSV, Parquet) and writing decisions.
 
 Columns are found by the names the user gives. Nothing is guessed: a name that is not there is
-an error that lists what is.
+an error that proposes what it may be.
 """
 
 import fnmatch
@@ -16,9 +16,17 @@ from pyarrow import csv, parquet
 
 from abstain._files import replacing
 from abstain._validation import FloatArray
+from abstain.cli._columns import column_names, found_files, missing_column, read_columns
 from abstain.decisions import Decisions
 
-__all__ = ["Predictions", "read_predictions", "scores_for", "write_columns", "write_decisions"]
+__all__ = [
+    "Predictions",
+    "named_classes",
+    "read_predictions",
+    "scores_for",
+    "write_columns",
+    "write_decisions",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,44 +39,72 @@ class Predictions:
         One dimension when a single column matched: the score of the positive class.
     classes : list of str or None
         The class names, from what ``*`` stands for in the matched columns.
-    labels, ids : ndarray or None
-        The label and the id columns.
+    labels, ids, groups : ndarray or None
+        The label, the id and the group columns.
+    files : tuple of Path
+        The files they came from.
     """
 
     scores: FloatArray
     classes: list[str] | None
     labels: NDArray[Any] | None
     ids: NDArray[Any] | None
+    groups: NDArray[Any] | None = None
+    files: tuple[Path, ...] = ()
 
 
 def read_predictions(
-    path: Path, *, scores: str, label: str | None = None, identifier: str | None = None
+    path: Path,
+    *,
+    scores: str,
+    label: str | None = None,
+    identifier: str | None = None,
+    group: str | None = None,
 ) -> Predictions:
-    """Read predictions from a CSV or Parquet file.
+    """Read predictions from a CSV or Parquet file, or from many.
 
     Parameters
     ----------
     path : Path
-        A ``.csv``, ``.csv.gz`` or ``.parquet`` file.
+        A ``.csv``, ``.csv.gz`` or ``.parquet`` file, or a pattern such as ``site-*.csv``.
     scores : str
         A column name, or a pattern with ``*`` that matches one column per class.
-    label, identifier : str, optional
-        The columns with the true label and with the row's name.
+    label, identifier, group : str, optional
+        The columns with the true label, with the row's name and with its group.
     """
-    table = _read(path, as_text=identifier)
-    columns = fnmatch.filter(table.column_names, scores)
+    files = found_files(path)
+    names = column_names(files[0])
+    columns = fnmatch.filter(names, scores)
     if not columns:
-        raise ValueError(
-            f"{path} has no score column {scores!r}. Its columns: "
-            f"{', '.join(table.column_names)}. Name them with --scores, e.g. --scores 'p_*'."
-        )
+        raise missing_column(files[0], scores, "--scores")
+    others = {"--label": label, "--id": identifier, "--group": group}
+    for option, name in others.items():
+        if name is not None and name not in names:
+            raise missing_column(files[0], name, option)
+    asked = [name for name in others.values() if name is not None]
+    texts = [name for name in (identifier, group) if name is not None]
+    table = read_columns(files, list(dict.fromkeys([*columns, *asked])), as_text=texts)
     matrix = np.column_stack([_numbers(table, column, path) for column in columns])
+    label_values, ids, groups = (
+        None if name is None else _column(table, name, path) for name in others.values()
+    )
     return Predictions(
         scores=matrix[:, 0] if len(columns) == 1 else matrix,
         classes=_class_names(columns, scores) if len(columns) > 1 else None,
-        labels=None if label is None else _column(table, label, path, "--label"),
-        ids=None if identifier is None else _column(table, identifier, path, "--id"),
+        labels=label_values,
+        ids=ids,
+        groups=groups,
+        files=tuple(files),
     )
+
+
+def named_classes(labels: Any, names: list[str] | None) -> tuple[Any, Any]:
+    """Compare labels with column names as text, unless they are numbers on both sides."""
+    if names is None:
+        return labels, None
+    if labels.dtype.kind in "iu" and all(name.lstrip("-").isdigit() for name in names):
+        return labels, [int(name) for name in names]
+    return labels.astype(str), names
 
 
 def scores_for(rows: Predictions, classes: NDArray[Any], path: Path) -> FloatArray:
@@ -106,30 +142,7 @@ def write_columns(path: Path, columns: dict[str, Any]) -> None:
             csv.write_csv(table, temporary)
 
 
-def _read(path: Path, *, as_text: str | None) -> pa.Table:
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path}.")
-    try:
-        if path.suffix == ".parquet":
-            table = parquet.read_table(path)
-        else:
-            # An id like 00123 is a name, not a number.
-            types = {} if as_text is None else {as_text: pa.string()}
-            options = csv.ConvertOptions(column_types=types)
-            table = csv.read_csv(path, convert_options=options)
-    except pa.ArrowInvalid as error:
-        raise ValueError(f"{path} cannot be read as a table: {error}") from error
-    if table.num_rows == 0:
-        raise ValueError(f"{path} has no rows.")
-    return table
-
-
-def _column(table: pa.Table, name: str, path: Path, option: str) -> NDArray[Any]:
-    if name not in table.column_names:
-        raise ValueError(
-            f"{path} has no column {name!r}. Its columns: {', '.join(table.column_names)}. "
-            f"Name the right one with {option}."
-        )
+def _column(table: pa.Table, name: str, path: Path) -> NDArray[Any]:
     column = table.column(name)
     if column.null_count:
         raise ValueError(f"{path}: column {name!r} is empty in {column.null_count} rows.")
@@ -138,7 +151,7 @@ def _column(table: pa.Table, name: str, path: Path, option: str) -> NDArray[Any]
 
 
 def _numbers(table: pa.Table, name: str, path: Path) -> FloatArray:
-    values = _column(table, name, path, "--scores")
+    values = _column(table, name, path)
     try:
         return values.astype(np.float64)
     except ValueError as error:

@@ -216,7 +216,7 @@ class Atoms:
         return min(int(room / self.equal_weight), len(self))
 
     def interval(self, start: int, end: int) -> Interval:
-        """Return the region that withholds exactly the atoms ``start .. end - 1``."""
+        """Return the region that withholds exactly the atoms from ``start`` to before ``end``."""
         if start >= end:
             return Interval.empty()
         upper = float(self.p[end - 1])

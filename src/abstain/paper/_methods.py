@@ -33,8 +33,10 @@ class _DeltaMetric:
 
     Parameters
     ----------
-    options : dict
-        How the metric chooses: the paper's algorithm, or ours.
+    sampled : bool
+        Estimate over sampled labels, rather than with probabilities in their place.
+    joint : bool
+        Repeat a marginal choice from the rows kept, where the metric's choice is marginal.
     optimal : bool
         Use the library's default calibration, and predict what suits the metric best.
     """

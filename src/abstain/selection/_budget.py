@@ -17,7 +17,7 @@ def budget_capacity(budget: float, n_rows: int, sample_weight: FloatArray | None
     ----------
     budget : float or int
         The largest fraction that may be withheld, in [0, 1), where it is a float; the largest
-        count where it is an int (``1`` is one example, ``1.0`` an error).
+        count where it is an int other than 1, which could be either and is an error.
     n_rows : int
         How many rows there are.
     sample_weight : ndarray of shape (n_rows,), optional

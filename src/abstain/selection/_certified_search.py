@@ -62,14 +62,13 @@ def certified_choice(
     claims: Sequence[Claim],
     proba: FloatArray,
     *,
-    proba_certify: FloatArray,
-    codes_certify: IntArray,
+    fitting: tuple[FloatArray, IntArray],
+    certifying: tuple[FloatArray, IntArray],
     confidence: float,
     family: Callable[[float], Choice],
     sample_weight: FloatArray | None = None,
     classes: Any,
     prior_range: tuple[ArrayLike, ArrayLike] | None = None,
-    n_labelled: int | None = None,
 ) -> CertifiedChoice:
     """Return the rule of smallest abstention whose claims the labels certify.
 
@@ -79,10 +78,10 @@ def certified_choice(
         What must hold, from ``claims_of``.
     proba : ndarray of shape (n, n_classes)
         Calibrated, adapted probabilities of the target, which fix the sequence of rules.
-    proba_certify : ndarray of shape (m, n_classes)
-        The same for the certifying examples, which had no part in calibration or shift.
-    codes_certify : ndarray of shape (m,)
-        Their true columns.
+    fitting : tuple of ndarray
+        The same, and true columns, of labelled examples that do not certify.
+    certifying : tuple of ndarray
+        And of those that do, which had no part in calibration, shift or family.
     confidence : float
         How sure the claims are to be, all at once.
     family : callable
@@ -94,8 +93,6 @@ def certified_choice(
         The label of each column.
     prior_range : pair, optional
         The range of class proportions for claims that depend on them.
-    n_labelled : int, optional
-        How many labelled examples there were before the split, for the message.
 
     Returns
     -------
@@ -114,13 +111,13 @@ def certified_choice(
     begins where the claims are expected to pass by the widest margin and goes down from there.
     """
     search = _Search(
-        claims, proba, sample_weight, proba_certify, codes_certify, 1 - confidence, prior_range
+        claims, proba, sample_weight, fitting, *certifying, 1 - confidence, prior_range
     )
     every = search.rules(family)
     rules = every[search.start(every) :]
     choice, evidence = rules[0], search.observed(rules[0])
     if not search.passes(evidence):
-        n = len(codes_certify) if n_labelled is None else n_labelled
+        n = len(fitting[1]) + len(certifying[1])
         raise TargetUnreachable(search.complaint(every, evidence, n))
     for smaller in rules[1:]:
         seen = search.observed(smaller)
@@ -149,6 +146,7 @@ class _Search:
     claims: Sequence[Claim]
     proba: FloatArray
     sample_weight: FloatArray | None
+    fitting: tuple[FloatArray, IntArray]
     proba_certify: FloatArray
     codes_certify: IntArray
     error: float
@@ -160,7 +158,12 @@ class _Search:
         n_certify = np.bincount(self.codes_certify, minlength=self.proba.shape[1])
         if goals.keys() == {"sensitivity", "specificity"} and len(self.claims) == 2:
             return nested_windows(
-                self.proba, self.sample_weight, goals, n_certify, most=_MOST_RULES
+                self.proba,
+                self.sample_weight,
+                goals,
+                n_certify,
+                fitting=self.fitting,
+                most=_MOST_RULES,
             )
         total = len(self.proba) if self.sample_weight is None else self.sample_weight.sum()
         shares = np.linspace(_MOST_WITHHELD, 0, _MOST_RULES)
@@ -171,12 +174,19 @@ class _Search:
         return int(np.argmax([self._margin(self.expected(rule)) for rule in rules]))
 
     def observed(self, choice: Choice) -> Evidence:
-        prediction = choice.rule.predict(self.proba_certify)
-        abstain = choice.region.contains(self.proba_certify, prediction)
-        return Evidence.of(self.proba_certify, self.codes_certify, prediction, abstain)
+        return self._on(choice, self.proba_certify, self.codes_certify)
+
+    @staticmethod
+    def _on(choice: Choice, proba: FloatArray, codes: IntArray) -> Evidence:
+        prediction = choice.rule.predict(proba)
+        abstain = choice.region.contains(proba, prediction)
+        return Evidence.of(proba, codes, prediction, abstain)
 
     def expected(self, choice: Choice) -> Evidence:
-        """Return the counts to be expected on the certifying examples, from the target alone."""
+        """Return the counts to be expected on the certifying examples.
+
+        What the target's probabilities say and what the fitting examples showed count alike.
+        """
         prediction = choice.rule.predict(self.proba)
         abstain = choice.region.contains(self.proba, prediction)
         weight = np.empty(0) if self.sample_weight is None else self.sample_weight
@@ -185,6 +195,10 @@ class _Search:
         n = np.bincount(self.codes_certify, minlength=len(kept))
         rates = kept / np.maximum(self._masses, 1e-12)[:, None]
         rates = np.column_stack([rates, np.maximum(1 - rates.sum(axis=1), 0)])
+        shown = self._on(choice, *self.fitting).counts
+        present = shown.sum(axis=1) > 0
+        rates[present] += shown[present] / shown[present].sum(axis=1, keepdims=True)
+        rates[present] /= 2
         area = None
         if any(isinstance(what, AUROC) for what, _ in self.claims) and not abstain.all():
             kept_weight = None if self.sample_weight is None else self.sample_weight[~abstain]

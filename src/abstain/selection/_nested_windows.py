@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from abstain._exceptions import TargetUnreachable
 from abstain._validation import FloatArray, IntArray
 from abstain.metrics import Atoms, Choice
 from abstain.rules import Threshold
@@ -26,6 +27,7 @@ def nested_windows(
     goals: Mapping[str, float],
     n_labelled: IntArray,
     *,
+    fitting: tuple[FloatArray, IntArray],
     most: int,
 ) -> list[Choice]:
     """Return nested intervals, from the largest to the empty one, with their thresholds.
@@ -40,6 +42,9 @@ def nested_windows(
         The ``"sensitivity"`` and the ``"specificity"`` to reach.
     n_labelled : ndarray of shape (2,)
         Certifying negatives and positives; a rate with fewer needs the wider margin.
+    fitting : tuple of ndarray
+        Probabilities and true columns of labelled examples that will not certify. What they
+        show of the two classes counts as much as what the target's probabilities say.
     most : int
         How many intervals to return at most, evenly spaced in weight.
 
@@ -55,7 +60,8 @@ def nested_windows(
     """
     atoms = Atoms.from_proba(np.ascontiguousarray(proba[:, 1]), sample_weight=sample_weight)
     cuts = _cuts(atoms)
-    margins = _Margins(atoms, cuts, goals, n_labelled)
+    below = _shares_below(atoms, cuts, *fitting)
+    margins = _Margins(below, goals, n_labelled)
     last = len(cuts) - 1
     middle = max(range(last + 1), key=lambda k: min(margins(k, k)))
     path = [(middle, middle)]
@@ -81,15 +87,29 @@ def _cuts(atoms: Atoms) -> IntArray:
     return np.unique(np.concatenate([[0], inner, [len(atoms)]])).astype(np.intp)
 
 
+def _shares_below(atoms: Atoms, cuts: IntArray, proba: FloatArray, codes: IntArray) -> FloatArray:
+    """Return the share of the negatives and of the positives below each cut."""
+    edges = np.append(atoms.p, np.inf)[cuts]
+    shares = []
+    for column, mass in enumerate((atoms.negative_below, atoms.positive_below)):
+        if mass[-1] <= 0:
+            raise TargetUnreachable(
+                f"The target has no example of column {column}, so its rate cannot be certified."
+            )
+        labelled = np.sort(proba[codes == column, 1])
+        seen = np.searchsorted(labelled, edges) / max(len(labelled), 1)
+        said = mass[cuts] / mass[-1]
+        shares.append(0.5 * (said + seen) if len(labelled) else said)
+    return np.array(shares)
+
+
 class _Margins:
     """Sensitivity and specificity without a window, less their goals, in standard errors."""
 
     def __init__(
-        self, atoms: Atoms, cuts: IntArray, goals: Mapping[str, float], n_labelled: IntArray
+        self, below: FloatArray, goals: Mapping[str, float], n_labelled: IntArray
     ) -> None:
-        positive, negative = atoms.positive_below, atoms.negative_below
-        self._positive = (positive / positive[-1])[cuts].tolist()
-        self._negative = (negative / negative[-1])[cuts].tolist()
+        self._negative, self._positive = below.tolist()
         self._goals = goals["sensitivity"], goals["specificity"]
         self._n = float(n_labelled[1]), float(n_labelled[0])
 

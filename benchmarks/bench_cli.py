@@ -1,0 +1,60 @@
+"""The command line: how fast it starts, and a million rows from file to file."""
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from abstain.cli._tables import write_columns
+from abstain.datasets import screening_clinic
+from benchmarks._row import Row
+
+ROWS = 1_000_000
+RUN = "import sys; sys.argv[0] = 'abstain'; from abstain.cli import main; main()"
+SETTINGS = (
+    "--scores", "logit", "--scale", "logits", "--label", "ill", "--budget", "0.15",
+    "--metric", "sensitivity@specificity=0.9",
+)  # fmt: skip
+
+
+def run() -> Iterator[Row]:
+    yield Row("abstain --help", _shortest(["--help"]), "goal", 0.4, at_most=1)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        clinic = screening_clinic(5_000, ROWS, random_state=0)
+        write_columns(
+            folder / "validation.parquet", {"logit": clinic.scores_val, "ill": clinic.y_val}
+        )
+        ids = np.char.add("P", np.arange(ROWS).astype(str))
+        write_columns(folder / "target.parquet", {"patient": ids, "logit": clinic.scores_target})
+        files = [str(folder / "validation.parquet"), str(folder / "target.parquet")]
+        out = ["--id", "patient", "--force", "--out"]
+        for suffix in ("parquet", "csv"):
+            command = ["run", *files, *SETTINGS, *out, str(folder / f"decisions.{suffix}")]
+            took = _shortest(command, repeats=3)
+            yield Row(f"a million rows, Parquet to {suffix}", took, "goal", 10, at_most=1)
+        # The largest of all children so far, which is this one.
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+        yield Row("peak memory of that", peak / 1e9, "goal", 1.0, at_most=1, unit="GB")
+        page = ["--force", "--report", str(folder / "report.html")]
+        yield Row(
+            "a million rows, with the report",
+            _shortest(["run", *files, *SETTINGS, *page], repeats=1),
+            "without it",
+            took,
+        )
+
+
+def _shortest(arguments: list[str], repeats: int = 5) -> float:
+    command = [sys.executable, "-c", RUN, *arguments]
+    timings = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True)
+        timings.append(time.perf_counter() - start)
+    return min(timings)

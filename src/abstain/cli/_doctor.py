@@ -1,0 +1,103 @@
+"""``abstain doctor``: versions, extras, threads, and whether the flow works here."""
+
+import json
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import click
+
+from abstain.cli._options import json_option
+
+__all__ = ["doctor"]
+
+CORE = ("numpy", "scipy", "scikit-learn", "numba")
+EXTRAS = {
+    "cli": ("click", "pyarrow", "rich"),
+    "dataframes": ("narwhals",),
+    "onnx": ("onnx",),
+    "plots": ("matplotlib",),
+}
+
+
+@click.command(epilog="Example: abstain doctor --json")
+@json_option
+def doctor(*, as_json: bool) -> int:
+    """Say what is installed, and check that the whole flow works here."""
+    found = _facts()
+    click.echo(json.dumps(found, indent=2) if as_json else "\n".join(_lines(found)))
+    return 0 if found["check"]["passed"] else 1
+
+
+def _facts() -> dict[str, Any]:
+    import platform
+
+    import numba
+
+    from abstain import __version__
+
+    return {
+        "abstain": __version__,
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "core": {name: _version(name) for name in CORE},
+        "extras": {
+            extra: {name: _version(name) for name in packages}
+            for extra, packages in EXTRAS.items()
+        },
+        "threads": numba.get_num_threads(),
+        "check": _check(),
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _check() -> dict[str, Any]:
+    """Run the flow on simulated rows: a rule saved and loaded must decide the same."""
+    import tempfile
+    from pathlib import Path
+
+    from abstain import Abstainer, Policy
+    from abstain.datasets import screening_clinic
+
+    clinic = screening_clinic(1_000, 1_000, random_state=0)
+    try:
+        abstainer = Abstainer(
+            "sensitivity@specificity=0.9",
+            budget=0.15,
+            calibration="platt",
+            scale="logits",
+            random_state=0,
+        )
+        decisions = abstainer.fit(clinic.scores_val, clinic.y_val).decide(clinic.scores_target)
+        with tempfile.TemporaryDirectory() as folder:
+            decisions.policy.save(Path(folder) / "policy.json")
+            policy = Policy.load(Path(folder) / "policy.json")
+        again = policy.apply(clinic.scores_target)
+        rises = decisions.estimate.after.value > decisions.estimate.before.value
+    except Exception as error:  # whatever is wrong is what the doctor is asked for
+        return {"passed": False, "what": f"{type(error).__name__}: {error}"}
+    if not rises or not (again.abstain == decisions.abstain).all():
+        return {"passed": False, "what": "a saved rule decided differently"}
+    return {"passed": True, "what": "calibrate, adapt, choose, save, load, apply"}
+
+
+def _lines(found: dict[str, Any]) -> list[str]:
+    lines = [f"abstain {found['abstain']}, Python {found['python']}, {found['system']}"]
+    lines += [f"  {name:<14} {number}" for name, number in found["core"].items()]
+    lines.append(f"  {'threads':<14} {found['threads']}")
+    lines.append("Extras")
+    for extra, packages in found["extras"].items():
+        missing = [name for name, number in packages.items() if number is None]
+        if missing:
+            said = f"lacks {', '.join(missing)}: pip install 'abstain[{extra}]'"
+        else:
+            said = ", ".join(f"{name} {number}" for name, number in packages.items())
+        lines.append(f"  {extra:<14} {said}")
+    check = found["check"]
+    lines.append(f"Self-check {'passed' if check['passed'] else 'FAILED'}: {check['what']}")
+    return lines

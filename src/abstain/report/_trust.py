@@ -1,0 +1,197 @@
+"""How far to trust it: calibration on held-out labels, and a back-test under simulated shifts.
+
+The validation data are cut in two. One half calibrates; of the other, batches with other class
+proportions are drawn, decided about as if without labels, and then compared with their labels.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from sklearn.base import clone
+
+from abstain._exceptions import AbstainError
+from abstain._validation import FloatArray, IntArray
+from abstain.abstainer import Abstainer
+from abstain.baselines import ScoreThreshold
+from abstain.calibration import expected_calibration_error
+from abstain.decisions import Decisions
+from abstain.evaluation import dirichlet_priors, shifted_rows
+from abstain.rules import Argmax
+
+__all__ = ["trust"]
+
+MOST_ROWS = 4_000
+FEWEST_PER_CLASS = 10
+N_SHIFTS = 12
+N_BINS = 10
+
+
+def trust(
+    decisions: Decisions, scores_val: Any, codes_val: IntArray | None, *, seed: int
+) -> dict[str, Any]:
+    """Return a reliability diagram, a back-test and the certificate, as far as there are data."""
+    certificate = decisions.certificate
+    facts: dict[str, Any] = {
+        "reliability": None,
+        "back_test": None,
+        "reason": None,
+        "certificate": None if certificate is None else str(certificate),
+    }
+    if scores_val is None or codes_val is None:
+        facts["reason"] = "There is no validation data with this report."
+        return facts
+    if np.bincount(codes_val, minlength=len(decisions.classes)).min() < 2 * FEWEST_PER_CLASS:
+        facts["reason"] = (
+            f"A back-test needs {2 * FEWEST_PER_CLASS} validation rows of each class or more."
+        )
+        return facts
+    rng = np.random.default_rng(seed)
+    folds = _folds(decisions, np.asarray(scores_val), codes_val, rng)
+    facts["reliability"] = _reliability(
+        np.concatenate([fold.abstainer.calibrator_.predict_proba(fold.scores) for fold in folds]),
+        np.concatenate([fold.codes for fold in folds]),
+    )
+    facts["back_test"] = _back_test(decisions, folds, rng)
+    return facts
+
+
+@dataclass(frozen=True, eq=False)
+class _Fold:
+    """An abstainer fitted on one half, with the other half to test it on."""
+
+    abstainer: Abstainer
+    scores: Any
+    codes: IntArray
+
+
+def _folds(
+    decisions: Decisions, scores: Any, codes: IntArray, rng: np.random.Generator
+) -> list[_Fold]:
+    """Fit on each half of the validation data, to test on the other."""
+    halves = _halves(codes, rng)
+    folds = []
+    for fitting, testing in (halves, halves[::-1]):
+        abstainer = _abstainer(decisions)
+        abstainer.fit(
+            scores[fitting], decisions.classes[codes[fitting]], classes=decisions.classes
+        )
+        folds.append(_Fold(abstainer, scores[testing], codes[testing]))
+    return folds
+
+
+def _halves(codes: IntArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """Deal the rows of each class to two halves in turn, of at most so many rows in all."""
+    order = rng.permutation(len(codes))[:MOST_ROWS]
+    order = order[np.argsort(codes[order], kind="stable")]
+    return order[::2], order[1::2]
+
+
+def _abstainer(decisions: Decisions) -> Abstainer:
+    """Return an abstainer that decides as was decided, to be fitted anew."""
+    policy = decisions.policy
+    picked = getattr(policy.calibrator, "calibrator_", policy.calibrator)
+    region = policy.region
+    score = region.score if isinstance(region, ScoreThreshold) else None
+    return Abstainer(
+        policy.metric,
+        budget=min(decisions.abstention_rate, 0.99),
+        score=None if score == "dropout-variance" else score,
+        decision="argmax" if isinstance(policy.rule, Argmax) else "optimal",
+        calibration=clone(picked),
+        shift=policy.shift or "em",
+        scale=policy.calibrator.scale,
+        uncertainty="labels" if decisions.prior_draws is None else "labels+priors",
+        random_state=0,
+    )
+
+
+def _back_test(
+    decisions: Decisions, folds: list[_Fold], rng: np.random.Generator
+) -> dict[str, Any]:
+    points = []
+    for k, priors in enumerate(_shifts(decisions, rng)):
+        fold = folds[k % len(folds)]
+        # Each row at most once: a batch of repeated rows would vary more than a real one does.
+        rows = shifted_rows(fold.codes, priors, replace=False, random_state=rng)
+        point = _tested(decisions, fold, rows)
+        if point is not None:
+            points.append({"priors": priors.tolist(), "rows": len(rows), **point})
+    sizes = [point["rows"] for point in points]
+    gaps = [abs(point["estimated"] - point["realised"]) for point in points]
+    return {
+        "points": points,
+        "undecided": N_SHIFTS - len(points),
+        "inside": sum(point["inside"] for point in points),
+        "mean_gap": float(np.mean(gaps)) if gaps else None,
+        "largest_gap": max(gaps, default=None),
+        "with_priors": decisions.prior_draws is not None,
+        "rows": [min(sizes, default=0), max(sizes, default=0)],
+    }
+
+
+def _tested(decisions: Decisions, fold: _Fold, rows: IntArray) -> dict[str, Any] | None:
+    """Decide about a drawn batch without its labels, then compare with them."""
+    try:
+        found = fold.abstainer.decide(fold.scores[rows])
+    except AbstainError:
+        # A draw that a shift cannot be told from says nothing about the others.
+        return None
+    kept, after = ~found.abstain, found.estimate.after
+    realised = decisions.policy.metric.observed(
+        fold.codes[rows][kept],
+        found.proba[kept],
+        prediction=found.policy.rule.predict(found.proba)[kept],
+    )
+    if not np.isfinite([realised, after.value]).all():
+        return None
+    low, high = after.interval
+    return {
+        "estimated": after.value,
+        "interval": [low, high],
+        "realised": realised,
+        "inside": bool(low <= realised <= high),
+    }
+
+
+def _shifts(decisions: Decisions, rng: np.random.Generator) -> list[FloatArray]:
+    """Return class proportions: as then, as now, and others around them."""
+    then, now = decisions.source_priors, decisions.priors
+    shifts = [then, now]
+    if len(then) == 2:
+        odds = then[1] / max(then[0], 1e-12) * np.geomspace(1 / 6, 6, N_SHIFTS - 2)
+        positive = np.clip(odds / (1 + odds), 0.02, 0.98)
+        return shifts + [np.array([1 - p, p]) for p in positive]
+    drawn = [dirichlet_priors(len(then), random_state=rng) for _ in range(N_SHIFTS - 2)]
+    # Half of what was, so that no class all but vanishes.
+    return shifts + [0.5 * then + 0.5 * other for other in drawn]
+
+
+def _reliability(proba: FloatArray, codes: IntArray) -> dict[str, Any]:
+    """Return observed frequencies in bins of equal mass, with 90% intervals."""
+    binary = proba.shape[1] == 2
+    values = proba[:, 1] if binary else proba.max(axis=1)
+    happened = codes == 1 if binary else codes == np.argmax(proba, axis=1)
+    order = np.argsort(values, kind="stable")
+    bins = []
+    for part in np.array_split(order, N_BINS):
+        n, hits = len(part), int(happened[part].sum())
+        if not n:
+            continue
+        low = float(stats.beta.ppf(0.05, hits, n - hits + 1)) if hits else 0.0
+        high = float(stats.beta.ppf(0.95, hits + 1, n - hits)) if hits < n else 1.0
+        bins.append(
+            {
+                "probability": float(values[part].mean()),
+                "frequency": hits / n,
+                "interval": [low, high],
+                "rows": n,
+            }
+        )
+    return {
+        "what": "the positive class" if binary else "the most likely class",
+        "bins": bins,
+        "error": float(expected_calibration_error(codes, proba, classes=range(proba.shape[1]))),
+        "rows": len(codes),
+    }

@@ -1,0 +1,125 @@
+"""Numbers and names as people write them: the words of the page, made once in Python."""
+
+import re
+
+import numpy as np
+
+from abstain.metrics import Metric
+from abstain.regions import Interval, Region
+
+__all__ = ["NOT_DEFINED", "decimals", "headline", "metric_title", "percent", "region_in_words"]
+
+# An en dash, as tables have it.
+NOT_DEFINED = "\u2013"
+_TITLES = {
+    "auroc": "auROC",
+    "average-precision": "average precision",
+    "f1": "F1 score",
+    "jaccard": "Jaccard index",
+    "kappa": "kappa",
+    "mcc": "Matthews correlation",
+}
+
+
+def metric_title(metric: Metric) -> str:
+    """Return the metric's name as words, such as "sensitivity at 99% specificity".
+
+    Examples
+    --------
+    >>> from abstain import metrics
+    >>> metric_title(metrics.get("sensitivity@specificity=0.99"))
+    'sensitivity at 99% specificity'
+    >>> metric_title(metrics.get("kappa:quadratic"))
+    'quadratic kappa'
+    """
+    name = metric.name
+    found = re.fullmatch(r"([^@=:]+)@([^=]+)=([0-9.eE+-]+)", name)
+    if found:
+        what, where, level = found.groups()
+        return f"{_spaced(what)} at {float(level) * 100:g}% {_spaced(where)}"
+    head, colon, argument = name.partition(":")
+    if head == "kappa" and colon:
+        return f"{argument} kappa"
+    return _TITLES.get(head, _spaced(head)) + (f" ({argument})" if colon else "")
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage, with a decimal where it says something.
+
+    Examples
+    --------
+    >>> percent(0.15), percent(0.0375), percent(0)
+    ('15%', '3.8%', '0%')
+    """
+    text = f"{share * 100:.1f}"
+    return f"{text.removesuffix('.0')}%"
+
+
+def decimals(value: float | None) -> str:
+    """Return a metric's value with three decimals, or a dash where it is not defined.
+
+    Examples
+    --------
+    >>> decimals(0.8435), decimals(1234.5)
+    ('0.844', '1,234')
+    """
+    if value is None or not np.isfinite(value):
+        return NOT_DEFINED
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3f}"
+
+
+def headline(
+    title: str,
+    *,
+    withheld: int,
+    rows: int,
+    rate: float,
+    before: float,
+    after: float,
+    interval: tuple[float, float],
+) -> str:
+    r"""Return the answer in two sentences.
+
+    Examples
+    --------
+    >>> text = headline("auROC", withheld=312, rows=2080, rate=0.15, before=0.81, after=0.9,
+    ...                 interval=(0.88, 0.92))
+    >>> print(text.replace("(90%", "\n(90%"))
+    Refer 312 of 2,080 cases (15%). Estimated auROC rises from 0.810 to 0.900
+    (90% interval 0.880 to 0.920).
+    """
+    first = f"Refer {withheld:,} of {rows:,} cases ({percent(rate)})."
+    if withheld == 0:
+        first = f"Refer none of {rows:,} cases."
+    low, high = interval
+    if not np.isfinite(after):
+        return f"{first} The {title} of the rest is not defined."
+    if decimals(before) == decimals(after) or not np.isfinite(before):
+        change = f"is {decimals(after)}"
+    else:
+        verb = "rises" if after > before else "falls"
+        change = f"{verb} from {decimals(before)} to {decimals(after)}"
+    return (
+        f"{first} Estimated {title} {change} (90% interval {decimals(low)} to {decimals(high)})."
+    )
+
+
+def region_in_words(region: Region, positive: str) -> str:
+    """Say which cases are withheld."""
+    if isinstance(region, Interval):
+        if region.lower > region.upper:
+            return "no case is referred"
+        return (
+            f"cases with a probability of {positive} from {region.lower:.3f} "
+            f"to {region.upper:.3f} are referred"
+        )
+    if region.kind == "gain-threshold":
+        return "cases whose removal is expected to help the metric most are referred"
+    if region.kind == "score-threshold":
+        score = region.to_dict()["score"]
+        return f"cases with the highest uncertainty by {score} are referred"
+    return "cases that leave the most doubt are referred"
+
+
+def _spaced(name: str) -> str:
+    return name.replace("-", " ")

@@ -1,0 +1,295 @@
+import json
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from abstain import Abstainer, Cost, metrics
+from abstain.metrics import ExpectedCost
+from abstain.regions import GainThreshold, Interval
+from abstain.report import Report, _steps
+from abstain.report._words import decimals, headline, metric_title, region_in_words
+
+
+def chosen(report):
+    return report.facts["steps"][report.facts["chosen"]]
+
+
+def test_facts_are_plain_json(report, four_classes):
+    for page in (report, four_classes):
+        assert json.loads(page.to_json()) == page.facts
+
+
+def test_the_chosen_step_is_what_was_decided(report, binary):
+    step = chosen(report)
+    assert step["withheld"] == binary.abstain.sum() == 225
+    assert step["rate"] == pytest.approx(binary.abstention_rate)
+    assert step["value"] == pytest.approx(binary.estimate.after.value, rel=1e-6)
+    assert step["interval"] == pytest.approx(binary.estimate.after.interval, rel=1e-6)
+    assert report.facts["before"]["value"] == pytest.approx(binary.estimate.before.value, rel=1e-6)
+    assert report.headline.startswith(
+        "Refer 225 of 1,500 cases (15%). Estimated sensitivity at 90% specificity rises from "
+    )
+
+
+def test_every_step_keeps_its_budget_and_is_what_the_abstainer_would_decide(clinic, report):
+    steps = report.facts["steps"]
+    budgets = [step["budget"] for step in steps]
+    assert budgets == sorted(budgets)
+    assert budgets[0] == 0
+    assert all(step["rate"] <= step["budget"] + 1e-9 for step in steps)
+    for step in (steps[5], steps[-1]):
+        abstainer = Abstainer(
+            "sensitivity@specificity=0.9",
+            budget=step["budget"],
+            calibration="platt",
+            scale="logits",
+            random_state=0,
+        )
+        other = abstainer.fit(clinic.scores_val, clinic.y_val).decide(clinic.scores_target)
+        assert step["withheld"] == other.abstain.sum()
+        assert step["value"] == pytest.approx(other.estimate.after.value, rel=1e-6)
+        assert step["interval"] == pytest.approx(other.estimate.after.interval, rel=1e-6)
+
+
+def test_the_first_step_refers_nobody(report, four_classes):
+    for page in (report, four_classes):
+        first = page.facts["steps"][0]
+        assert first["withheld"] == 0
+        assert first["value"] == page.facts["before"]["value"]
+        assert sum(first["histogram"]["withheld"]) == 0
+        assert first["headline"].startswith("Refer none of")
+
+
+def test_counts_add_up_at_every_step(report, four_classes):
+    for page in (report, four_classes):
+        for step in page.facts["steps"]:
+            kept = page.facts["rows"] - step["withheld"]
+            assert np.sum(step["confusion"]) == pytest.approx(kept, rel=1e-5)
+            assert sum(step["histogram"]["all"]) == page.facts["rows"]
+            assert sum(step["histogram"]["withheld"]) == step["withheld"]
+            assert sum(step["proportions"]) == pytest.approx(1, rel=1e-5)
+
+
+def test_the_confusion_matrix_is_at_the_operating_point(report):
+    (kept_well, false), (missed, found) = chosen(report)["confusion"]
+    assert kept_well / (kept_well + false) == pytest.approx(0.9, abs=0.005)
+    assert found / (found + missed) == pytest.approx(chosen(report)["value"], abs=0.005)
+
+
+def test_the_roc_curve_passes_through_the_metric(report):
+    for name, step in (("before", report.facts["steps"][0]), ("after", chosen(report))):
+        height = np.interp(0.1, step["roc"]["x"], step["roc"]["y"])
+        assert height == pytest.approx(step["value"], abs=0.02), name
+
+
+def test_the_cases_listed_are_those_each_step_refers(report, binary):
+    cases = report.facts["cases"]
+    for k, step in enumerate(report.facts["steps"]):
+        assert sum((mask >> k) & 1 for mask in cases["steps"]) == step["withheld"]
+    k = report.facts["chosen"]
+    listed = [i for i, mask in enumerate(cases["steps"]) if (mask >> k) & 1]
+    proba = np.array(cases["proba"])[listed]
+    np.testing.assert_allclose(proba, binary.proba[binary.abstain], atol=1e-5)
+    assert cases["columns"] == ["p(well)", "p(ill)"]
+
+
+def test_groups_are_counted(report, binary):
+    groups = report.facts["groups"]
+    assert groups == {"names": ["<b>South</b>", "North"], "rows": [1000, 500]}
+    assert chosen(report)["groups"][1] == binary.abstain[::3].sum()
+
+
+def test_alternatives_do_not_beat_the_rule(report):
+    for step in report.facts["steps"]:
+        assert set(step["alternatives"]) == {"max-probability", "js-divergence", "random"}
+        assert all(value <= step["value"] + 1e-6 for value in step["alternatives"].values())
+
+
+def test_what_moved(report, binary):
+    moved = report.facts["moved"]
+    assert moved["target"] == pytest.approx(binary.priors.tolist(), rel=1e-6)
+    for share, (low, high) in zip(moved["target"], moved["interval"], strict=True):
+        assert low < share < high
+    assert moved["test"]["shifted"]
+    assert moved["check"]["fits"]
+    assert "Class ill is estimated to be more frequent" in moved["meaning"]
+
+
+def test_the_back_test_is_seeded_and_near(clinic, binary, report):
+    found = report.facts["trust"]["back_test"]
+    assert len(found["points"]) + found["undecided"] == 12
+    assert len(found["points"]) >= 8
+    assert found["mean_gap"] < 0.15
+    assert found["inside"] == sum(point["inside"] for point in found["points"])
+    names = np.array(["well", "ill"])[clinic.y_val]
+    again = Report(binary, scores_val=clinic.scores_val, y_val=names).facts["trust"]
+    assert again == report.facts["trust"]
+
+
+def test_without_validation_data_less_is_said(binary):
+    facts = Report(binary).facts
+    assert facts["moved"]["interval"] is None
+    assert facts["trust"]["back_test"] is None
+    assert "no validation data" in facts["trust"]["reason"]
+
+
+def test_provenance(report):
+    found = report.facts["reproduce"]
+    path = Path(__file__).parent / "conftest.py"
+    assert list(found["inputs"].values()) == [sha256(path.read_bytes()).hexdigest()]
+    assert found["command"] == "abstain run validation.csv target.csv"
+    assert {"abstain", "python", "numpy"} <= set(found["versions"])
+
+
+def test_many_classes_have_no_roc_but_gains(four_classes):
+    step = chosen(four_classes)
+    assert step["roc"] is None
+    assert step["histogram"]["label"] == "expected gain from referring the case"
+    assert np.shape(step["confusion"]) == (4, 4)
+    assert "entropy" in step["alternatives"]
+
+
+def test_a_large_batch_is_drawn_from_a_part(binary, report, monkeypatch):
+    monkeypatch.setattr(_steps, "LARGE", 1_000)
+    facts = Report(binary).facts
+    assert len(facts["steps"]) == 21
+    step = facts["steps"][facts["chosen"]]
+    assert step["withheld"] == 225
+    assert step["value"] == chosen(report)["value"]
+    assert np.sum(step["confusion"]) == pytest.approx(1_275, rel=0.05)
+    last, exact = facts["steps"][-1], report.facts["steps"][-1]
+    assert last["withheld"] == exact["withheld"]
+    assert last["value"] == pytest.approx(exact["value"], abs=0.05)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"score": "max-probability"},
+        {"score": "class-thresholds"},
+        {"score": "random"},
+        {"decision": "optimal"},
+        {"uncertainty": "labels+priors"},
+        {"budget": 0.0},
+        {"budget": None, "target": 0.8},
+        {"budget": None, "cost": Cost(abstain=0.1)},
+        {"metric": "accuracy"},
+        {"metric": "f1", "decision": "optimal"},
+        {"metric": "auroc", "budget": 0.6},
+        {"shift": "none"},
+        {"budget": None, "target": 0.75, "confidence": 0.8, "metric": "balanced-accuracy"},
+    ],
+    ids=str,
+)
+def test_any_way_of_deciding_has_a_report(clinic, settings):
+    parameters = {"metric": "sensitivity@specificity=0.9", "budget": 0.1, **settings}
+    abstainer = Abstainer(**parameters, calibration="platt", scale="logits", random_state=0)
+    decisions = abstainer.fit(clinic.scores_val, clinic.y_val).decide(clinic.scores_target)
+    report = Report(decisions, scores_val=clinic.scores_val, y_val=clinic.y_val)
+    assert chosen(report)["withheld"] == decisions.abstain.sum()
+    assert "<!DOCTYPE html>" in report.to_html()
+    assert (report.facts["trust"]["certificate"] is not None) == ("confidence" in settings)
+
+
+def test_dropout_has_two_positions(clinic):
+    draws = clinic.scores_target + np.random.default_rng(0).normal(size=(5, 1_500))
+    abstainer = Abstainer(
+        "auroc", budget=0.1, score="dropout-variance", calibration="platt", scale="logits"
+    ).fit(clinic.scores_val, clinic.y_val)
+    report = Report(abstainer.decide(clinic.scores_target, score_samples=draws))
+    assert [step["withheld"] for step in report.facts["steps"]] == [0, 150]
+
+
+def test_costs_come_from_the_decisions(clinic, binary):
+    assert not Report(binary).facts["costs"]["given"]
+    cost = Cost(abstain=2, errors=[[0, 1], [9, 0]])
+    abstainer = Abstainer("accuracy", cost=cost, calibration="platt", scale="logits")
+    decisions = abstainer.fit(clinic.scores_val, clinic.y_val).decide(clinic.scores_target)
+    assert Report(decisions).facts["costs"] == {
+        "errors": [[0, 1], [9, 0]],
+        "abstain": 2,
+        "given": True,
+    }
+    policy = replace(binary.policy, metric=ExpectedCost([[0, 1], [3, 0]]), selection=None)
+    facts = Report(replace(binary, policy=policy)).facts
+    assert facts["costs"] == {"errors": [[0, 1], [3, 0]], "abstain": 0, "given": True}
+
+
+def test_weights_count(clinic):
+    weight = np.where(np.arange(1_500) % 2, 2.0, 1.0)
+    abstainer = Abstainer("auroc", budget=0.2, calibration="platt", scale="logits")
+    abstainer.fit(clinic.scores_val, clinic.y_val)
+    decisions = abstainer.decide(clinic.scores_target, sample_weight=weight)
+    step = chosen(Report(decisions))
+    assert step["rate"] == pytest.approx(decisions.abstention_rate, rel=1e-6)
+    assert np.sum(step["confusion"]) == pytest.approx(weight[~decisions.abstain].sum(), rel=1e-5)
+
+
+def test_few_validation_rows_are_said_to_be_few(clinic, binary):
+    labels = np.array(["well", "ill"])[clinic.y_val]
+    rows = np.r_[np.flatnonzero(labels == "ill")[:5], np.flatnonzero(labels == "well")[:50]]
+    facts = Report(binary, scores_val=clinic.scores_val[rows], y_val=labels[rows]).facts
+    assert "needs 20 validation rows of each class" in facts["trust"]["reason"]
+
+
+def test_a_vanished_class_needs_the_scores(clinic, binary):
+    gone = replace(binary, policy=replace(binary.policy, priors=np.array([1.0, 0.0])))
+    labels = np.array(["well", "ill"])[clinic.y_val]
+    known = {"scores_val": clinic.scores_val, "y_val": labels}
+    assert Report(gone, **known).facts["moved"]["test"] is None
+    with_scores = Report(gone, **known, scores_target=clinic.scores_target).facts["moved"]
+    assert with_scores["test"]["shifted"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scores_val": [0.5]}, "Pass `scores_val` and `y_val` together"),
+        ({"ids": ["a"]}, "same number of rows: `decisions` 1500, `ids` 1"),
+        ({"groups": ["a"]}, "same number of rows: `decisions` 1500, `groups` 1"),
+        ({"groups": np.zeros((1500, 2))}, "`groups` must be one-dimensional"),
+    ],
+)
+def test_mistakes_are_explained(binary, options, message):
+    with pytest.raises(ValueError, match=message):
+        _ = Report(binary, **options).facts
+
+
+def test_many_groups_are_joined(binary):
+    facts = Report(binary, groups=np.arange(1_500) % 100).facts
+    assert len(facts["groups"]["names"]) == 30
+    assert facts["groups"]["names"][-1] == "all others"
+    assert sum(facts["groups"]["rows"]) == 1_500
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("sensitivity@specificity=0.99", "sensitivity at 99% specificity"),
+        ("specificity@sensitivity=0.995", "specificity at 99.5% sensitivity"),
+        ("auroc", "auROC"),
+        ("kappa:quadratic", "quadratic kappa"),
+        ("fbeta:2", "fbeta (2)"),
+        ("balanced-accuracy", "balanced accuracy"),
+    ],
+)
+def test_metrics_have_titles(name, title):
+    assert metric_title(metrics.get(name)) == title
+
+
+def test_the_headline_says_what_happens():
+    numbers = {"withheld": 5, "rows": 100, "rate": 0.05, "interval": (0.1, 0.2)}
+    assert "falls from 0.300 to 0.150" in headline("cost", before=0.3, after=0.15, **numbers)
+    assert "Estimated cost is 0.150" in headline("cost", before=0.15, after=0.15, **numbers)
+    undefined = headline("cost", before=0.1, after=float("nan"), **numbers)
+    assert undefined == "Refer 5 of 100 cases (5%). The cost of the rest is not defined."
+    assert decimals(None) == "\u2013"
+
+
+def test_regions_are_put_in_words():
+    assert region_in_words(Interval.empty(), "ill") == "no case is referred"
+    assert "probability of ill from 0.100 to 0.200" in region_in_words(Interval(0.1, 0.2), "ill")
+    assert "help the metric most" in region_in_words(GainThreshold(np.eye(2), 0.1), "ill")

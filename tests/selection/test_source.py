@@ -1,0 +1,99 @@
+"""The compact source a policy carries, and the check of label shift that it allows."""
+
+import numpy as np
+import pytest
+
+from abstain import shift
+from abstain.datasets import simulate_binary_normal, simulate_four_class_normal
+from abstain.selection import AssumptionCheck, Source, check_mixture
+
+
+def binary(n, rate, seed):
+    """Rows of a classifier that learned at 30% positives, wherever they come from."""
+    drawn = simulate_binary_normal(n, positive_rate=rate, random_state=seed)
+    back = np.array([0.7 / (1 - rate), 0.3 / rate])
+    return shift.adapt_proba(drawn.proba, back), drawn.y
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_compact_rows_keep_what_estimators_read(weighted):
+    drawn = simulate_four_class_normal(3_000, random_state=0)
+    weight = np.random.default_rng(0).integers(0, 3, 3_000).astype(float) if weighted else None
+    compact = Source(drawn.proba, drawn.y, weight).compact()
+    full = np.ones(3_000) if weight is None else weight
+    assert len(compact.codes) <= 256
+    assert compact.weight.sum() == pytest.approx(full.sum())
+    for label in range(4):
+        here, there = drawn.y == label, compact.codes == label
+        assert compact.weight[there].sum() == pytest.approx(full[here].sum())
+        assert np.average(compact.proba[there], axis=0, weights=compact.weight[there]) == (
+            pytest.approx(np.average(drawn.proba[here], axis=0, weights=full[here]))
+        )
+        for predicted in range(4):
+            mass = full[here & (drawn.proba.argmax(axis=1) == predicted)].sum()
+            assert compact.weight[there & (compact.proba.argmax(axis=1) == predicted)].sum() == (
+                pytest.approx(mass)
+            )
+
+
+@pytest.mark.parametrize("name", ["em", "bbse-hard", "bbse-soft", "rlls-hard", "rlls-soft"])
+def test_estimators_find_the_same_from_compact_rows(name):
+    proba, y = binary(4_000, 0.3, 0)
+    target, _ = binary(3_000, 0.6, 1)
+    compact = Source(proba, y).compact()
+    whole = shift.get(name).fit(proba, target, y)
+    again = shift.get(name).fit(
+        compact.proba, target, compact.codes, sample_weight_source=compact.weight
+    )
+    assert again.priors_ == pytest.approx(whole.priors_, abs=2e-3)
+
+
+def test_a_source_round_trips():
+    proba, y = binary(500, 0.3, 0)
+    compact = Source(proba, y).compact()
+    again = Source.from_dict(compact.to_dict())
+    assert again.to_dict() == compact.to_dict()
+    assert (again.cells(proba) == compact.cells(proba)).all()
+
+
+def test_label_shift_passes_and_something_else_does_not():
+    proba, y = binary(4_000, 0.3, 0)
+    source = Source(proba, y).compact()
+    passed = [check_mixture(source, binary(2_000, 0.7, seed)[0]).passes for seed in range(20)]
+    assert sum(passed) >= 18
+    target, _ = binary(2_000, 0.7, 5)
+    logit = 0.5 * np.log(target[:, 1] / target[:, 0])
+    p = 1 / (1 + np.exp(-logit))
+    check = check_mixture(source, np.column_stack([1 - p, p]))
+    assert not check.passes
+    assert "more than the proportions has changed" in str(check)
+
+
+def test_weights_count():
+    proba, y = binary(4_000, 0.3, 0)
+    source = Source(proba, y).compact()
+    target, _ = binary(500, 0.5, 1)
+    weight = np.arange(500) % 3
+    weighted = check_mixture(source, target, weight.astype(float))
+    assert weighted.statistic < check_mixture(source, np.repeat(target, weight, axis=0)).statistic
+
+
+def test_few_rows_cannot_tell():
+    proba, y = binary(200, 0.3, 0)
+    check = check_mixture(Source(proba, y).compact(), proba[:3])
+    assert np.isnan(check.p_value)
+    assert check.passes
+    assert "too few rows" in str(check)
+    assert np.isnan(AssumptionCheck.from_dict(check.to_dict()).p_value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", [0.3, 0.6])
+def test_the_check_raises_no_more_false_alarms_than_it_may(rate):
+    alarms = 0
+    for seed in range(400):
+        proba, y = binary(2_000, 0.3, 2 * seed)
+        check = check_mixture(Source(proba, y).compact(), binary(2_000, rate, 2 * seed + 1)[0])
+        alarms += not check.passes
+    print(f"\nfalse alarms at {rate}: {alarms}/400")
+    assert alarms <= 12
