@@ -24,7 +24,7 @@ from abstain.metrics import SensitivityAtSpecificity
 
 @parametrize_with_checks(
     [
-        AbstainingClassifier(LogisticRegression(), "accuracy"),
+        AbstainingClassifier(LogisticRegression(), "accuracy", cv=3),
         AbstainingClassifier(LogisticRegression(), "auroc", calibration="platt", cv=2),
     ]
 )

@@ -127,6 +127,19 @@ def test_auto_takes_a_whole_weight_for_repetition():
     assert weighted.cv_scores_ == pytest.approx(repeated.cv_scores_)
 
 
+def test_auto_takes_rows_that_differ_in_the_last_digits_for_equal():
+    z, y = simulated()
+    times = np.arange(300) % 3
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(np.repeat(np.arange(300), times))
+    # What matrix products do to equal rows at different places of a batch.
+    noisy = z[rows] * (1 + 1e-15 * rng.choice([-1, 0, 1], size=(len(rows), 1)))
+    weighted = AutoCalibration(scale="logits").fit(z, y, times)
+    repeated = AutoCalibration(scale="logits").fit(noisy, y[rows])
+    assert weighted.cv_scores_ == pytest.approx(repeated.cv_scores_)
+    np.testing.assert_allclose(weighted.predict_proba(z), repeated.predict_proba(z), atol=1e-6)
+
+
 def test_auto_picks_the_least_loss():
     z, y = simulated(n=900)
     auto = AutoCalibration(scale="logits", estimating_shift=False).fit(z, y)

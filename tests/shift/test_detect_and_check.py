@@ -101,7 +101,7 @@ def test_likelihood_ratio_by_hand():
 def test_false_alarms_and_detections(k, n_source, n_target):
     rng = np.random.default_rng(0)
     priors = SOURCE[:k] / SOURCE[:k].sum()
-    repeats = 1000
+    repeats = 500
     alarms = np.zeros(4)
     for _ in range(repeats):
         source, y = drawn(rng, priors, n_source)
@@ -115,8 +115,8 @@ def test_false_alarms_and_detections(k, n_source, n_target):
             not check_label_shift(source, noisy, y, warn=False).fits,
         ]
     rates = alarms / repeats
-    # Two standard errors of a rate of 0.05 are 0.014.
+    # Two standard errors of a rate of 0.05 are 0.02.
     assert rates[0] == pytest.approx(0.05, abs=0.025)
     assert rates[1] > 0.95
-    assert rates[2] < 0.08
+    assert rates[2] == pytest.approx(0.05, abs=0.025)
     assert rates[3] > 0.8

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from abstain._kernels.counter_random import row_numbers
 from abstain._validation import FloatArray, IntArray, Scale
 from abstain.calibration._base import Calibrator
 from abstain.calibration._beta import BetaCalibration
@@ -33,6 +32,8 @@ _BIAS_CORRECTED = (
 _DIRICHLET_ROWS = 20
 # Rows times squared classes above which Dirichlet calibration takes longer than it is worth.
 _DIRICHLET_WORK = 2_000_000
+# Logits closer than this, relative or absolute, are of equal rows.
+_SAME = 1e-12
 
 
 class AutoCalibration(Calibrator):
@@ -161,15 +162,22 @@ def _folds(logits: FloatArray, codes: IntArray, n_folds: int) -> IntArray:
     """Deal the distinct rows of each class to the folds in turn, in a fixed shuffled order.
 
     Equal rows stay together, so a row of weight 2 is the same as the row twice, and no fit is
-    judged on a row it saw.
+    judged on a row it saw. Rows are told apart and put in order by value, not by their bits: a
+    model's scores of the same features differ in the last digits with their place in a batch.
     """
-    rows = np.ascontiguousarray(np.column_stack([logits, codes]))
-    numbers, inverse = np.unique(row_numbers(rows, 0), return_inverse=True)
-    code = np.empty(len(numbers), dtype=np.intp)
-    code[inverse] = codes
-    place = np.empty(len(numbers), dtype=np.intp)
-    place[np.lexsort((numbers, code))] = np.arange(len(numbers))
-    folds: IntArray = place[inverse] % min(n_folds, len(numbers))
+    order = np.lexsort((*logits.T[::-1], codes))
+    rows, labels = logits[order], codes[order]
+    apart = ~np.isclose(rows[1:], rows[:-1], rtol=_SAME, atol=_SAME).all(axis=1)
+    group = np.cumsum(np.append(True, apart | (labels[1:] != labels[:-1]))) - 1
+    n_groups = int(group[-1]) + 1
+    code = np.empty(n_groups, dtype=np.intp)
+    code[group] = labels
+    shuffled = np.random.default_rng(0).permutation(n_groups)
+    by_class = shuffled[np.argsort(code[shuffled], kind="stable")]
+    fold = np.empty(n_groups, dtype=np.intp)
+    fold[by_class] = np.arange(n_groups) % min(n_folds, n_groups)
+    folds = np.empty(len(codes), dtype=np.intp)
+    folds[order] = fold[group]
     return folds
 
 

@@ -29,6 +29,8 @@ __all__ = ["LabelShiftCheck", "check_label_shift"]
 # Rows that each cell of scores should have, in each set, for its count to be nearly normal.
 _ROWS_PER_CELL = 25
 _MOST_CELLS = 20
+# Tables simulated for the correction: enough for a tenth of its size.
+_SIMULATIONS = 50
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class LabelShiftCheck:
     Attributes
     ----------
     statistic : float
-        Twice the log likelihood ratio between free cell counts and the best mixture.
+        Twice the log likelihood ratio between free cell counts and the best mixture, corrected
+        for few rows.
     degrees_of_freedom : int
         Cells less classes.
     p_value : float
@@ -126,8 +129,9 @@ def check_label_shift(
     Rows are sorted into cells: the predicted class, cut at quantiles of its probability.
     Source counts in each class are multinomial; target counts are multinomial with a mixture of
     the classes' cell probabilities. The likelihood ratio of this model against free target
-    probabilities is referred to chi squared with cells less classes degrees of freedom. Shifts
-    inside a cell are not seen, nor is one that looks like another mixture.
+    probabilities, scaled by its mean in simulations of the fitted model (Bartlett's correction),
+    is referred to chi squared with cells less classes degrees of freedom. Shifts inside a
+    cell are not seen, nor is one that looks like another mixture.
 
     Examples
     --------
@@ -158,10 +162,13 @@ def check_label_shift(
     )
     by_class = np.zeros((len(names), k))
     np.add.at(by_class, (cell_source, codes), 1.0 if weight_source is None else weight_source)
-    counts = np.bincount(cell_target, weights=weight_target, minlength=len(names))
+    counts = np.bincount(cell_target, weights=weight_target, minlength=len(names)).astype(float)
     known = by_class.sum(axis=0) > 0
-    ratio, mixture, shares = _likelihood_ratio(by_class[:, known], counts.astype(np.float64))
+    ratio, mixture, shares = _likelihood_ratio(by_class[:, known], counts)
     freedom = max(len(names) - int(known.sum()), 0)
+    if freedom:
+        # Few rows in a cell make the ratio larger than chi squared; simulated, by how much.
+        ratio *= freedom / _mean_ratio(by_class[:, known].sum(axis=0), shares, counts, mixture)
     priors = np.zeros(k)
     priors[known] = mixture
     result = LabelShiftCheck(
@@ -239,8 +246,27 @@ def _joined(
     return new[source], new[target], kept
 
 
+def _mean_ratio(
+    totals: FloatArray, shares: FloatArray, counts: FloatArray, mixture: FloatArray
+) -> float:
+    """Return the mean likelihood ratio of tables drawn from the fitted model."""
+    rng = np.random.default_rng(0)
+    mixed = shares @ mixture
+    ratios = []
+    for _ in range(_SIMULATIONS):
+        table = np.column_stack(
+            [
+                rng.multinomial(max(round(total), 1), share)
+                for total, share in zip(totals, shares.T, strict=True)
+            ]
+        ).astype(np.float64)
+        drawn = rng.multinomial(round(counts.sum()), mixed / mixed.sum()).astype(np.float64)
+        ratios.append(_likelihood_ratio(table, drawn, precision=1e-4)[0])
+    return max(float(np.mean(ratios)), 1e-3)
+
+
 def _likelihood_ratio(
-    by_class: FloatArray, counts: FloatArray
+    by_class: FloatArray, counts: FloatArray, precision: float = 1e-7
 ) -> tuple[float, FloatArray, FloatArray]:
     """Fit cell shares of the classes and the mixture together, by EM.
 
@@ -264,7 +290,7 @@ def _likelihood_ratio(
         filled = by_class + owned
         shares = filled / filled.sum(axis=0)
         value = _log_likelihood(by_class, shares) + _log_likelihood(counts, shares @ mixture)
-        if value - last < 1e-7:
+        if value - last < precision:
             break
         last = value
     return max(2 * (free - value), 0.0), mixture, shares
