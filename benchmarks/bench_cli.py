@@ -38,9 +38,9 @@ def run() -> Iterator[Row]:
             command = ["run", *files, *SETTINGS, *out, str(folder / f"decisions.{suffix}")]
             took = _shortest(command, repeats=3)
             yield Row(f"a million rows, Parquet to {suffix}", took, "goal", 10, at_most=1)
-        # The largest of all children so far, which is this one.
+        # The largest of all children so far, which are these.
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
-        yield Row("peak memory of that", peak / 1e9, "goal", 1.0, at_most=1, unit="GB")
+        yield Row("peak memory of these", peak / 1e9, "goal", 1.0, at_most=1, unit="GB")
         page = ["--force", "--report", str(folder / "report.html")]
         yield Row(
             "a million rows, with the report",

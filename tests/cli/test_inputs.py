@@ -103,3 +103,26 @@ def test_ids_and_groups_are_text(abstain, clinic):
     assert rows.ids.tolist() == ["007", "008"]
     assert rows.groups.tolist() == ["01", "01"]
     assert rows.files == (Path("t.csv"),)
+
+
+def test_columns_in_another_order_are_the_same_classes(abstain):
+    simulation = simulate_four_class_normal(400, random_state=0)
+    columns = {f"p_{name}": simulation.proba[:, k] for k, name in enumerate("abcd")}
+    write_columns(Path("v.csv"), {**columns, "y": np.array(list("abcd"))[simulation.y]})
+    write_columns(Path("t.csv"), columns)
+    write_columns(Path("u.csv"), dict(reversed(columns.items())))
+    settings = ("--calibration", "temperature", "--json")
+    for command in (
+        ("run", "--metric", "kappa", "--budget", "0.1"),
+        ("compare", "--metric", "kappa", "--methods", "delta-metric"),
+        ("shift",),
+    ):
+        name, *options = command
+        same, other = (
+            abstain(name, "v.csv", file, *options, *settings)[1] for file in ("t.csv", "u.csv")
+        )
+        assert json.loads(same) == json.loads(other)
+    write_columns(Path("u.csv"), {"p_a": [0.5], "p_b": [0.5]})
+    code, _, err = abstain("run", "v.csv", "u.csv", "--metric", "kappa", "--budget", "0.1")
+    assert code == 1
+    assert "u.csv has score columns for a, b; the fitted ones are for a, b, c, d" in err

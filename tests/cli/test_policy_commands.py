@@ -125,7 +125,7 @@ def test_apply_finds_the_columns_of_the_classes_by_name(abstain):
     write_columns(Path("other.csv"), columns)
     code, _, err = abstain("apply", "rule.json", "other.csv")
     assert code == 1
-    assert "the policy is for mild, none, severe, worst" in err
+    assert "the fitted ones are for mild, none, severe, worst" in err
 
 
 def test_adapt(abstain, clinic):

@@ -97,17 +97,18 @@ def compare(
     """
     names = _names(methods)
 
-    from abstain.cli._tables import named_classes, read_predictions
+    from abstain.cli._tables import named_classes, read_predictions, scores_for
 
     source = read_predictions(validation, scores=scores, label=label)
     new = read_predictions(target, scores=scores, label=target_label)
     y_val, classes = named_classes(source.labels, source.classes)
+    columns = scores_for(new, source.classes or (), target)
     if target_label is None:
-        found = _estimated(names, budgets, source.scores, y_val, classes, new.scores, settings)
+        found = _estimated(names, budgets, source.scores, y_val, classes, columns, settings)
         click.echo(json.dumps(found, indent=2) if as_json else "\n".join(_lines(found)))
         return
     y_new, _ = named_classes(new.labels, new.classes)
-    table = _realised(names, budgets, repeats, (source.scores, y_val, new.scores, y_new), settings)
+    table = _realised(names, budgets, repeats, (source.scores, y_val, columns, y_new), settings)
     found = {"metric": settings["metric"].name, "estimated": False, **table.to_dict()}
     click.echo(json.dumps(found, indent=2) if as_json else table.to_text())
 

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,7 +20,10 @@ from abstain.cli._options import (
     scores_option,
     shift_option,
 )
-from abstain.cli._report import write_report
+
+if TYPE_CHECKING:
+    from abstain import Decisions
+    from abstain.cli._tables import Predictions
 
 __all__ = ["run"]
 
@@ -98,7 +101,7 @@ def run(
 
     from abstain import Abstainer
     from abstain.cli._summary import facts, lines
-    from abstain.cli._tables import named_classes, read_predictions, write_decisions
+    from abstain.cli._tables import named_classes, read_predictions, scores_for
 
     source = read_predictions(validation, scores=scores, label=label)
     new = read_predictions(target, scores=scores, identifier=identifier, group=group)
@@ -114,27 +117,33 @@ def run(
     )
     labels, classes = named_classes(source.labels, source.classes)
     abstainer.fit(source.scores, labels, classes=classes)
-    decisions = abstainer.decide(new.scores)
-    if out is not None:
-        write_decisions(out, decisions, new.ids, identifier or "row")
-    if policy_path is not None:
-        decisions.policy.save(policy_path)
-    if report_path is not None:
-        write_report(
-            report_path,
-            decisions,
-            new,
-            validation=(source.scores, labels),
-            names=(identifier, group),
-            inputs=(*source.files, *new.files),
-            random_state=random_state,
-        )
+    decisions = abstainer.decide(scores_for(new, abstainer.classes_, target))
+    paths = {"decisions": out, "the rule": policy_path, "the report": report_path}
+    _write(paths, decisions, (source.scores, labels), (source.files, new), (identifier, group))
     found = facts(decisions)
     click.echo(json.dumps(found, indent=2) if as_json else "\n".join(lines(found)))
-    for path, what in (
-        (out, "decisions"),
-        (policy_path, "the rule"),
-        (report_path, "the report"),
-    ):
+    for what, path in paths.items():
         if path is not None:
             click.echo(f"Wrote {what} to {path}", err=True)
+
+
+def _write(
+    paths: dict[str, Path | None],
+    decisions: "Decisions",
+    validation: tuple[Any, Any],
+    sources: tuple[tuple[Path, ...], "Predictions"],
+    names: tuple[str | None, str | None],
+) -> None:
+    """Write what was asked for: the decisions, the rule, the report."""
+    from abstain.cli._report import write_report
+    from abstain.cli._tables import write_decisions
+
+    out, policy, report = paths.values()
+    files, new = sources
+    if out is not None:
+        write_decisions(out, decisions, new.ids, names[0] or "row")
+    if policy is not None:
+        decisions.policy.save(policy)
+    if report is not None:
+        inputs = (*files, *new.files)
+        write_report(report, decisions, new, validation=validation, names=names, inputs=inputs)

@@ -59,12 +59,13 @@ def shift(
     the same classifier on new rows. Prints the proportions with 90% intervals, whether they
     moved, and whether a shift of the proportions explains what changed.
     """
-    from abstain.cli._tables import named_classes, read_predictions
+    from abstain.cli._tables import named_classes, read_predictions, scores_for
 
     source = read_predictions(validation, scores=scores, label=label)
     new = read_predictions(target, scores=scores)
     labels, classes = named_classes(source.labels, source.classes)
-    found = _facts(source.scores, labels, new.scores, classes, scale, calibration, estimator)
+    target_scores = scores_for(new, source.classes or (), target)
+    found = _facts(source.scores, labels, target_scores, classes, scale, calibration, estimator)
     click.echo(json.dumps(found, indent=2) if as_json else "\n".join(_lines(found)))
 
 

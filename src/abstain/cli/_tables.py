@@ -5,6 +5,7 @@ an error that proposes what it may be.
 """
 
 import fnmatch
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,14 +108,14 @@ def named_classes(labels: Any, names: list[str] | None) -> tuple[Any, Any]:
     return labels.astype(str), names
 
 
-def scores_for(rows: Predictions, classes: NDArray[Any], path: Path) -> FloatArray:
-    """Return the scores with their columns in the order of a policy's classes."""
-    names = [str(label) for label in classes.tolist()]
+def scores_for(rows: Predictions, classes: Iterable[Any], path: Path) -> FloatArray:
+    """Return the scores with their columns in the order of the classes that were fitted."""
+    names = [str(label) for label in classes]
     if rows.classes is None or rows.classes == names:
         return rows.scores
     if sorted(rows.classes) != sorted(names):
         raise ValueError(
-            f"{path} has score columns for {', '.join(rows.classes)}; the policy is for "
+            f"{path} has score columns for {', '.join(rows.classes)}; the fitted ones are for "
             f"{', '.join(names)}. Name the columns with --scores."
         )
     return rows.scores[:, [rows.classes.index(name) for name in names]]
