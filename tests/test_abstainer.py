@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from abstain import Abstainer
+from abstain._exceptions import NotIdentifiable
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 from abstain.metrics import AUROC, SensitivityAtSpecificity, WeightedKappa
 
@@ -254,3 +255,15 @@ def test_rates_are_targets_for_two_classes():
         Abstainer("accuracy", target={"sensitivity": 0.9}, calibration="temperature").fit(
             np.full((6, 3), 1 / 3), np.arange(6) % 3
         )
+
+
+def test_classes_that_scores_do_not_tell_apart_are_named():
+    rng = np.random.default_rng(0)
+    names = np.array(["flu", "cold", "well"])
+    y = rng.integers(3, size=600)
+    sick = np.where(y < 2, 0.8, 0.1) + rng.uniform(-0.05, 0.05, 600)
+    scores = np.column_stack([sick / 2, sick / 2, 1 - sick])
+    abstainer = Abstainer("accuracy", budget=0.1, calibration="identity", random_state=0)
+    abstainer.fit(scores, names[y], classes=names)
+    with pytest.raises(NotIdentifiable, match="These columns are the classes 'flu', 'cold'"):
+        abstainer.decide(scores)

@@ -27,7 +27,17 @@ class AbstainError(Exception):
 
 
 class NotIdentifiable(AbstainError):  # noqa: N818 - named for the outcome
-    """The class proportions cannot be told apart from these scores."""
+    """The class proportions cannot be told apart from these scores.
+
+    Attributes
+    ----------
+    columns : tuple of int
+        The columns of the classes in question.
+    """
+
+    def __init__(self, message: str, columns: tuple[int, ...] = ()) -> None:
+        super().__init__(message)
+        self.columns = columns
 
 
 class PolicyError(AbstainError):

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from abstain import baselines, calibration, metrics, shift
+from abstain._exceptions import NotIdentifiable
 from abstain._frames import classes_by_name, read_scores
 from abstain._validation import (
     FloatArray,
@@ -194,7 +195,10 @@ class Abstainer(BaseEstimator):
                 codes, classes=columns, weight=weight, seed=check_seed(self.random_state)
             )
         part = None if weight is None else weight[fitting]
-        calibrator = clone(calibration.get(self.calibration, scale=self.scale))
+        estimating = shift.get(self.shift).name != "none"
+        calibrator = clone(
+            calibration.get(self.calibration, scale=self.scale, estimating_shift=estimating)
+        )
         calibrator.fit(scores[fitting], columns[codes[fitting]], part, classes=columns)
         self.metric_ = metric
         self.calibrator_ = calibrator
@@ -234,13 +238,7 @@ class Abstainer(BaseEstimator):
         given = read_scores(scores_target, self.classes_)
         proba = self.calibrator_.predict_proba(given.values)
         weight = check_sample_weight(sample_weight, n_rows=len(proba))
-        estimator = clone(shift.get(self.shift)).fit(
-            self._source.proba,
-            proba,
-            self._source.codes,
-            sample_weight_source=self._source.weight,
-            sample_weight_target=weight,
-        )
+        estimator = self._estimated_shift(proba, weight)
         seed = check_seed(self.random_state)
         proba = estimator.transform(proba)
         values: Mask | None = None
@@ -279,6 +277,22 @@ class Abstainer(BaseEstimator):
             frame=given.source,
             carried=given.others,
         )
+
+    def _estimated_shift(self, proba: FloatArray, weight: FloatArray | None) -> ShiftEstimator:
+        try:
+            estimator: ShiftEstimator = clone(shift.get(self.shift)).fit(
+                self._source.proba,
+                proba,
+                self._source.codes,
+                sample_weight_source=self._source.weight,
+                sample_weight_target=weight,
+            )
+        except NotIdentifiable as error:
+            names = ", ".join(repr(label) for label in self.classes_[[*error.columns]].tolist())
+            raise NotIdentifiable(
+                f"{error} These columns are the classes {names}.", error.columns
+            ) from error
+        return estimator
 
     @property
     def _selection(self) -> Selection:

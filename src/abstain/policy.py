@@ -103,6 +103,12 @@ class Policy:
     def _weights(self) -> FloatArray:
         return ratio_of_priors(self.priors, self.source_priors)
 
+    def __repr__(self) -> str:
+        return (
+            f"<Policy: {len(self.classes)} classes, metric {self.metric.name}, withholds "
+            f"{self.region.describe()}, made {self.created}>"
+        )
+
     def predict_proba(self, scores: ArrayLike) -> FloatArray:
         """Return calibrated, adapted probabilities of shape (n, n_classes)."""
         values = read_scores(scores, self.classes).values

@@ -47,7 +47,8 @@ def require_regular(matrix: FloatArray, columns: IntArray | None = None) -> None
         f"The scores do not tell classes {_listed(named)} (columns, from 0) apart: on the source "
         f"the probabilities of one follow from those of the others, so their proportions in the "
         f"target cannot be estimated. Merge these classes, or pass their proportions (shift "
-        f'"known") or no shift (shift "none").'
+        f'"known") or no shift (shift "none").',
+        columns=tuple(int(column) for column in named),
     )
 
 
