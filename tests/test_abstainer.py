@@ -267,3 +267,20 @@ def test_classes_that_scores_do_not_tell_apart_are_named():
     abstainer.fit(scores, names[y], classes=names)
     with pytest.raises(NotIdentifiable, match="These columns are the classes 'flu', 'cold'"):
         abstainer.decide(scores)
+
+
+def test_intervals_hold_the_uncertainty_of_the_calibration():
+    few = screening_clinic(150, 1_000, random_state=0)
+
+    def width(uncertainty):
+        decisions = Abstainer(
+            "f1", budget=0.1, scale="logits", uncertainty=uncertainty, random_state=0
+        )
+        estimate = decisions.fit(few.scores_val, few.y_val).decide(few.scores_target).estimate
+        assert estimate.before.interval[0] <= estimate.before.value <= estimate.before.interval[1]
+        return estimate.before.interval[1] - estimate.before.interval[0]
+
+    assert width("labels+priors+calibration") > 1.2 * width("labels+priors") > width("labels")
+    assert width("labels+priors+calibration") == width("labels+priors+calibration")
+    with pytest.raises(ValueError, match="`uncertainty` must be one of 'labels', 'labels"):
+        width("everything")

@@ -4,7 +4,8 @@ Calibrate on labelled validation data, adapt to the class proportions of a targe
 withhold what helps the metric most (the paper's Section 5).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self, get_args
 
@@ -14,7 +15,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from abstain import baselines, calibration, metrics, shift
-from abstain._exceptions import NotIdentifiable
+from abstain._exceptions import NotIdentifiable, RepairWarning
 from abstain._frames import classes_by_name, read_scores
 from abstain._validation import (
     FloatArray,
@@ -50,10 +51,11 @@ from abstain.shift import ShiftEstimator
 
 __all__ = ["Abstainer", "Decisions", "Estimate", "EstimatedValue"]
 
-Uncertainty = Literal["labels", "labels+priors"]
+Uncertainty = Literal["labels", "labels+priors", "labels+priors+calibration"]
 
 # How many draws of the class proportions an interval is made of.
 _PRIOR_DRAWS = 100
+_REPLICATES = 25
 
 
 class Abstainer(BaseEstimator):
@@ -90,9 +92,11 @@ class Abstainer(BaseEstimator):
         How the target's class proportions are estimated.
     scale : {"probabilities", "logits"}
         What the scores are; never guessed.
-    uncertainty : {"labels", "labels+priors"}
-        What the intervals of ``decisions.estimate`` hold: the noise of the unknown labels, or
-        also how uncertain the estimated class proportions are.
+    uncertainty : {"labels", "labels+priors", "labels+priors+calibration"}
+        What the intervals of ``decisions.estimate`` hold: the noise of the unknown labels alone,
+        also that of the estimated class proportions, or also that of the calibration. The last
+        calibrates and adapts again on 25 resamples of the validation data and the batch, and
+        keeps as many copies of the probabilities.
     random_state : int, Generator or None
         Seeds whatever is drawn at random. A fixed number gives the same answer on any
         number of threads.
@@ -203,6 +207,7 @@ class Abstainer(BaseEstimator):
         self.metric_ = metric
         self.calibrator_ = calibrator
         self.classes_ = calibrator.classes_
+        self._fitting = (scores[fitting], columns[codes[fitting]], part)
         self._source = Source(calibrator.predict_proba(scores[fitting]), codes[fitting], part)
         self._certifying: Source | None = None
         if certifying is not None:
@@ -267,16 +272,48 @@ class Abstainer(BaseEstimator):
             # A variance over draws is not a function of the probabilities the policy reads.
             nobody = replace(policy, region=Interval.empty()).decide(proba, weight, seed=seed)
             decisions = replace(nobody, abstain=values)
-        if self.uncertainty == "labels+priors":
+        if self.uncertainty != "labels":
             draws = estimator.prior_draws(_PRIOR_DRAWS, seed=seed)
             decisions = replace(decisions, prior_draws=draws)
+        if self.uncertainty == "labels+priors+calibration":
+            copies = tuple(self._replicates(given.values, weight, seed))
+            decisions = replace(decisions, replicates=copies)
         # The policy carries what was estimated on the batch it was chosen on.
-        return replace(
+        estimate = decisions.estimate
+        decided = replace(
             decisions,
-            policy=replace(policy, estimate=decisions.estimate),
+            policy=replace(policy, estimate=estimate),
             frame=given.source,
             carried=given.others,
         )
+        vars(decided)["estimate"] = estimate  # a copy would estimate it once more
+        return decided
+
+    def _replicates(
+        self, scores: ArrayLike, weight: FloatArray | None, seed: int
+    ) -> Iterator[FloatArray]:
+        """Calibrate and adapt anew on resampled validation data and a resampled batch."""
+        rng = np.random.default_rng(seed)
+        fitting_scores, labels, fitting_weight = self._fitting
+        # Automatic calibration has picked; only what it picked is fitted again.
+        picked = getattr(self.calibrator_, "calibrator_", self.calibrator_)
+        for _ in range(_REPLICATES):
+            source_weight = _resampled(rng, len(labels), fitting_weight)
+            with warnings.catch_warnings():
+                # A class that the resample misses was there when it was calibrated.
+                warnings.simplefilter("ignore", RepairWarning)
+                calibrator = clone(picked).fit(
+                    fitting_scores, labels, source_weight, classes=self.classes_
+                )
+            proba = calibrator.predict_proba(scores)
+            estimator = clone(shift.get(self.shift)).fit(
+                calibrator.predict_proba(fitting_scores),
+                proba,
+                self._source.codes,
+                sample_weight_source=source_weight,
+                sample_weight_target=_resampled(rng, len(proba), weight),
+            )
+            yield estimator.transform(proba)
 
     def _estimated_shift(self, proba: FloatArray, weight: FloatArray | None) -> ShiftEstimator:
         try:
@@ -393,6 +430,13 @@ class Abstainer(BaseEstimator):
             raise ValueError("`prior_range` is for a certificate; pass `confidence` with it.")
         if self.uncertainty not in get_args(Uncertainty):
             raise ValueError(
-                f'`uncertainty` must be "labels" or "labels+priors"; got {self.uncertainty!r}.'
+                f"`uncertainty` must be one of {', '.join(map(repr, get_args(Uncertainty)))}; "
+                f"got {self.uncertainty!r}."
             )
         shift.get(self.shift)
+
+
+def _resampled(rng: np.random.Generator, n: int, weight: FloatArray | None) -> FloatArray:
+    """Return the weights of a bootstrap resample of n rows."""
+    counts = np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
+    return counts if weight is None else counts * weight

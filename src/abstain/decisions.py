@@ -37,7 +37,7 @@ class EstimatedValue:
     interval : tuple of float
         Ends of the 90% interval. It holds the noise of the unknown labels: how the metric would
         come out over and over if labels were drawn from the probabilities; and, where asked for,
-        the uncertainty of the class proportions.
+        the uncertainty of the class proportions and of the calibration.
     """
 
     value: float
@@ -79,6 +79,9 @@ class Decisions:
         How much each row counts.
     prior_draws : ndarray of shape (n_draws, n_classes) or None
         Class proportions drawn from their uncertainty, which the intervals then hold too.
+    replicates : tuple of ndarray or None
+        What ``proba`` would be from resampled validation and target data, which the intervals
+        then hold too.
     frame : frame or None
         The frame the scores came in, if they did.
     carried : tuple of str
@@ -93,6 +96,7 @@ class Decisions:
     sample_weight: FloatArray | None = None
     seed: int = 0
     prior_draws: FloatArray | None = None
+    replicates: tuple[FloatArray, ...] | None = None
     frame: Any = None
     carried: tuple[str, ...] = ()
 
@@ -135,6 +139,7 @@ class Decisions:
                 if self.prior_draws is None
                 else [ratio_of_priors(drawn, self.priors) for drawn in self.prior_draws]
             ),
+            replicates=self.replicates,
         )
 
     @property
@@ -187,11 +192,13 @@ def estimate_metric(
     sample_weight: FloatArray | None = None,
     seed: int = 0,
     prior_ratios: Sequence[FloatArray] | None = None,
+    replicates: Sequence[FloatArray] | None = None,
 ) -> Estimate:
     """Estimate a metric on all rows and on the kept rows, with 90% intervals.
 
     With ``prior_ratios`` the labels are drawn from the probabilities as they would be at other
-    class proportions, those drawn from the uncertainty of the shift.
+    class proportions, those drawn from the uncertainty of the shift; with ``replicates``, from
+    other probabilities altogether, those of other validation data.
     """
 
     def on(rows: Mask) -> EstimatedValue:
@@ -208,18 +215,16 @@ def estimate_metric(
                 seed=seed + number,
             )
 
-        if prior_ratios is None:
-            found = draws(proba[rows], N_DRAWS, 0)
+        if replicates is not None:
+            moved = [replicate[rows] for replicate in replicates]
+        elif prior_ratios is not None:
+            moved = [adapted(proba[rows], ratios) for ratios in prior_ratios]
         else:
-            # Draws of labels that share their proportions tell less, so there are more of them.
-            each = -(-2 * N_DRAWS // len(prior_ratios))
-            found = np.concatenate(
-                [
-                    draws(adapted(proba[rows], ratios), each, number)
-                    for number, ratios in enumerate(prior_ratios)
-                ]
-            )
-        return EstimatedValue(value, _interval(found, value))
+            return EstimatedValue(value, _interval(draws(proba[rows], N_DRAWS, 0), value))
+        # Draws of labels that share their probabilities tell less, so there are more of them.
+        each = -(-2 * N_DRAWS // len(moved))
+        found = [draws(part, each, number) for number, part in enumerate(moved)]
+        return EstimatedValue(value, _interval(np.concatenate(found), value))
 
     return Estimate(before=on(np.ones_like(abstain)), after=on(~abstain))
 
