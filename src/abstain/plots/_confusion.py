@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from abstain._validation import FloatArray
-from abstain.decisions import Decisions
-from abstain.plots._rows import Classes, Rows
+from abstain.plots._decisions_display import DecisionsDisplay
+from abstain.plots._rows import Rows
 from abstain.plots._style import new_axes
 
 __all__ = ["ConfusionAbstentionDisplay"]
@@ -18,7 +18,7 @@ MOST_WRITTEN = 12
 DARK = 0.55
 
 
-class ConfusionAbstentionDisplay:
+class ConfusionAbstentionDisplay(DecisionsDisplay):
     """Confusion matrix of the kept rows, with a column for what is withheld of each class.
 
     Each cell says how many rows are kept of how many there were before abstaining. Its shade is
@@ -52,9 +52,6 @@ class ConfusionAbstentionDisplay:
     [10, 6]
     """
 
-    ax_: Any
-    figure_: Any
-
     def __init__(
         self, before: FloatArray, kept: FloatArray, classes: ArrayLike, *, estimated: bool = False
     ) -> None:
@@ -68,73 +65,6 @@ class ConfusionAbstentionDisplay:
         """Rows withheld of each true class."""
         rows: FloatArray = (self.before - self.kept).sum(axis=1)
         return rows
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: ArrayLike | None = None, *, ax: Any = None
-    ) -> Self:
-        """Draw the matrix of what a fitted classifier decides.
-
-        Parameters
-        ----------
-        estimator : AbstainingClassifier
-            A fitted classifier that abstains.
-        X : array-like of shape (n, n_features)
-            Features of the rows.
-        y : array-like of shape (n,), optional
-            True labels; without them the matrix is the one to be expected.
-        ax : matplotlib Axes, optional
-            Where to draw; new axes when not given.
-        """
-        return cls.from_decisions(estimator.decide(X), y, ax=ax)
-
-    @classmethod
-    def from_decisions(
-        cls, decisions: Decisions, y_true: ArrayLike | None = None, *, ax: Any = None
-    ) -> Self:
-        """Draw the matrix of a batch of decisions, the expected one where labels are missing."""
-        return cls._of(Rows.of_decisions(decisions, y_true)).plot(ax=ax)
-
-    @classmethod
-    def from_predictions(
-        cls,
-        y_true: ArrayLike | None,
-        proba: ArrayLike,
-        abstain: ArrayLike,
-        *,
-        prediction: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        classes: Classes = None,
-        ax: Any = None,
-    ) -> Self:
-        """Draw the matrix of probabilities and a mask of what is withheld.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (n,) or None
-            True labels; None draws the matrix that is to be expected.
-        proba : array-like of shape (n,) or (n, n_classes)
-            Probabilities.
-        abstain : array-like of bool, shape (n,)
-            Which rows are withheld.
-        prediction : array-like of shape (n,), optional
-            Predicted labels; the most probable class when not given.
-        sample_weight : array-like of shape (n,), optional
-            How much each row counts.
-        classes : sequence, optional
-            The label of each column.
-        ax : matplotlib Axes, optional
-            Where to draw; new axes when not given.
-        """
-        rows = Rows.of_predictions(
-            y_true,
-            proba,
-            abstain,
-            prediction=prediction,
-            sample_weight=sample_weight,
-            classes=classes,
-        )
-        return cls._of(rows).plot(ax=ax)
 
     @classmethod
     def _of(cls, rows: Rows) -> Self:

@@ -3,11 +3,10 @@
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from abstain._validation import FloatArray
-from abstain.decisions import Decisions
-from abstain.plots._rows import Classes, Rows
+from abstain.plots._decisions_display import DecisionsDisplay
+from abstain.plots._rows import Rows
 from abstain.plots._style import COLORS, new_axes
 from abstain.regions import Mask
 
@@ -18,7 +17,7 @@ N_BINS = 40
 MOST_STRETCHES = 6
 
 
-class RegionDisplay:
+class RegionDisplay(DecisionsDisplay):
     """Histogram of the positive class's probability, the withheld rows marked.
 
     Bars show the number of positives and negatives among the rows: expected, or true where
@@ -58,9 +57,6 @@ class RegionDisplay:
     [(0.1, 0.1), (0.9, 0.9)]
     """
 
-    ax_: Any
-    figure_: Any
-
     def __init__(
         self,
         p: FloatArray,
@@ -77,65 +73,6 @@ class RegionDisplay:
         self.negative = negative
         self.estimated = estimated
         self.positive_label = positive_label
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: ArrayLike | None = None, *, ax: Any = None
-    ) -> Self:
-        """Draw the histogram of what a fitted classifier decides.
-
-        Parameters
-        ----------
-        estimator : AbstainingClassifier
-            A fitted classifier that abstains.
-        X : array-like of shape (n, n_features)
-            Features of the rows.
-        y : array-like of shape (n,), optional
-            True labels; without them the classes are those to be expected.
-        ax : matplotlib Axes, optional
-            Where to draw; new axes when not given.
-        """
-        return cls.from_decisions(estimator.decide(X), y, ax=ax)
-
-    @classmethod
-    def from_decisions(
-        cls, decisions: Decisions, y_true: ArrayLike | None = None, *, ax: Any = None
-    ) -> Self:
-        """Draw the histogram of a batch of binary decisions, by true class where labels come."""
-        return cls._of(Rows.of_decisions(decisions, y_true)).plot(ax=ax)
-
-    @classmethod
-    def from_predictions(
-        cls,
-        y_true: ArrayLike | None,
-        proba: ArrayLike,
-        abstain: ArrayLike,
-        *,
-        sample_weight: ArrayLike | None = None,
-        classes: Classes = None,
-        ax: Any = None,
-    ) -> Self:
-        """Draw the histogram of probabilities and a mask of what is withheld.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (n,) or None
-            True labels; None shows the classes that are to be expected.
-        proba : array-like of shape (n,) or (n, 2)
-            Probabilities.
-        abstain : array-like of bool, shape (n,)
-            Which rows are withheld.
-        sample_weight : array-like of shape (n,), optional
-            How much each row counts.
-        classes : sequence, optional
-            The label of each column.
-        ax : matplotlib Axes, optional
-            Where to draw; new axes when not given.
-        """
-        rows = Rows.of_predictions(
-            y_true, proba, abstain, sample_weight=sample_weight, classes=classes
-        )
-        return cls._of(rows).plot(ax=ax)
 
     @classmethod
     def _of(cls, rows: Rows) -> Self:

@@ -3,11 +3,10 @@
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from abstain._validation import FloatArray
-from abstain.decisions import Decisions
-from abstain.plots._rows import Classes, Rows
+from abstain.plots._decisions_display import DecisionsDisplay
+from abstain.plots._rows import Rows
 from abstain.plots._style import COLORS, new_axes
 
 __all__ = ["RocAbstentionDisplay"]
@@ -15,7 +14,7 @@ __all__ = ["RocAbstentionDisplay"]
 Curve = tuple[FloatArray, FloatArray]
 
 
-class RocAbstentionDisplay:
+class RocAbstentionDisplay(DecisionsDisplay):
     """ROC curves of all rows and of the kept rows, and the stretch that is withheld.
 
     Make one with :meth:`from_decisions`, :meth:`from_estimator` or :meth:`from_predictions`.
@@ -46,83 +45,11 @@ class RocAbstentionDisplay:
     (array([0., 0., 1.]), array([0., 1., 1.]))
     """
 
-    ax_: Any
-    figure_: Any
-
     def __init__(self, before: Curve, after: Curve, withheld: Curve, *, estimated: bool) -> None:
         self.before = before
         self.after = after
         self.withheld = withheld
         self.estimated = estimated
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: ArrayLike | None = None, *, ax: Any = None
-    ) -> Self:
-        """Draw the curves of what a fitted classifier decides.
-
-        Parameters
-        ----------
-        estimator : AbstainingClassifier
-            A fitted classifier that abstains.
-        X : array-like of shape (n, n_features)
-            Features of the rows.
-        y : array-like of shape (n,), optional
-            True labels; without them the curves are estimated from the probabilities.
-        ax : matplotlib Axes, optional
-            Where to draw; new axes when not given.
-        """
-        return cls.from_decisions(estimator.decide(X), y, ax=ax)
-
-    @classmethod
-    def from_decisions(
-        cls, decisions: Decisions, y_true: ArrayLike | None = None, *, ax: Any = None
-    ) -> Self:
-        """Draw the curves of a batch of binary decisions.
-
-        Parameters
-        ----------
-        decisions : Decisions
-            What was decided.
-        y_true : array-like of shape (n,), optional
-            True labels; without them the curves are estimated from the probabilities.
-        ax : matplotlib Axes, optional
-            Where to draw; new axes when not given.
-        """
-        return cls._of(Rows.of_decisions(decisions, y_true)).plot(ax=ax)
-
-    @classmethod
-    def from_predictions(
-        cls,
-        y_true: ArrayLike | None,
-        proba: ArrayLike,
-        abstain: ArrayLike,
-        *,
-        sample_weight: ArrayLike | None = None,
-        classes: Classes = None,
-        ax: Any = None,
-    ) -> Self:
-        """Draw the curves of probabilities and a mask of what is withheld.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (n,) or None
-            True labels; None estimates the curves from the probabilities.
-        proba : array-like of shape (n,) or (n, 2)
-            Probabilities.
-        abstain : array-like of bool, shape (n,)
-            Which rows are withheld.
-        sample_weight : array-like of shape (n,), optional
-            How much each row counts.
-        classes : sequence, optional
-            The label of each column.
-        ax : matplotlib Axes, optional
-            Where to draw; new axes when not given.
-        """
-        rows = Rows.of_predictions(
-            y_true, proba, abstain, sample_weight=sample_weight, classes=classes
-        )
-        return cls._of(rows).plot(ax=ax)
 
     @classmethod
     def _of(cls, rows: Rows) -> Self:
