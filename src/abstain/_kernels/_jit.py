@@ -13,9 +13,9 @@ F = TypeVar("F", bound=Callable[..., object])
 
 # Waking threads costs more than they save on arrays smaller than this.
 SMALL = 100_000
-# The same for loops that a descent calls again and again: on a busy machine each call waits for
-# threads that the system has put aside meanwhile.
-SMALL_IN_DESCENT = 20_000_000
+# The same for loops that a descent calls again and again, where a busy machine makes every call
+# wait for threads that the system has put aside meanwhile.
+SMALL_IN_DESCENT = 200_000
 
 
 def compiled(function: F) -> F:
