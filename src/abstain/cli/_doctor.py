@@ -14,8 +14,10 @@ CORE = ("numpy", "scipy", "scikit-learn", "numba")
 EXTRAS = {
     "cli": ("click", "pyarrow", "rich"),
     "dataframes": ("narwhals",),
+    "mlflow": ("mlflow-skinny", "pandas"),
     "onnx": ("onnx",),
     "plots": ("matplotlib",),
+    "torch": ("torch",),
 }
 
 

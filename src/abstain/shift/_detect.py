@@ -64,8 +64,8 @@ class ShiftTest:
         column = int(np.argmax(np.abs(self.difference)))
         return (
             f"The class proportions moved: chance alone would separate the mean probabilities "
-            f"this far {chance}. The largest change is that of class {self.classes[column]}, "
-            f"{self.difference[column]:+.3f}."
+            f"this far {chance}. Most moved that of class {self.classes[column]}, by "
+            f"{self.difference[column]:+.3f}; the proportions behind it moved further."
         )
 
 
