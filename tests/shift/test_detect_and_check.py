@@ -48,7 +48,7 @@ def test_summaries_are_in_plain_words():
     test = detect_shift(source, moved, classes=names)
     assert test.shifted
     assert "The class proportions moved" in test.summary()
-    assert "of class healthy, -0.154" in test.summary()
+    assert "that of class healthy, by -0.154" in test.summary()
     same = detect_shift(source, source)
     assert same.p_value == 1
     assert same.summary().startswith("No shift shown")

@@ -65,7 +65,7 @@ class ShiftTest:
         return (
             f"The class proportions moved: chance alone would separate the mean probabilities "
             f"this far {chance}. Most moved that of class {self.classes[column]}, by "
-            f"{self.difference[column]:+.3f}; the proportions behind it moved further."
+            f"{self.difference[column]:+.3f}."
         )
 
 
