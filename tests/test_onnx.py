@@ -8,7 +8,7 @@ import pytest
 from abstain import Abstainer, calibration
 from abstain.baselines import choose_by_score
 from abstain.datasets import screening_clinic, simulate_four_class_normal
-from abstain.regions import GainThreshold, Interval, TopShare
+from abstain.regions import Box, GainThreshold, Interval, ProbabilityBoxes, TopShare
 from abstain.rules import Argmax, BestGain, Threshold
 
 onnx = pytest.importorskip("onnx", reason="ONNX export needs the extra 'onnx'")
@@ -48,8 +48,17 @@ def regions(policy, proba):
     yield GainThreshold(gains, threshold=0.1)
     yield GainThreshold(gains, threshold=np.inf)
     yield TopShare(k=1, threshold=0.7)
-    for score in ("entropy", "margin", "max-probability"):
+    yield ProbabilityBoxes(())
+    halves = [
+        half
+        for column in range(proba.shape[1])
+        for half in Box.whole(column, proba.shape[1]).halved(0, float(np.median(proba[:, 0])))
+    ]
+    yield ProbabilityBoxes((halves[0], halves[3]))
+    for score in ("entropy", "js-divergence", "margin", "max-probability"):
         yield choose_by_score(score, proba, len(proba) // 3)
+    if proba.shape[1] == 2:
+        yield choose_by_score("distance-from-half", proba, len(proba) // 3)
 
 
 def rules(n_classes):

@@ -19,7 +19,7 @@ from abstain.calibration import (
 )
 from abstain.calibration._scaling import ScalingCalibrator
 from abstain.policy import Policy
-from abstain.regions import GainThreshold, Interval, Region, TopShare
+from abstain.regions import GainThreshold, Interval, ProbabilityBoxes, Region, TopShare
 from abstain.rules import Argmax, BestGain, DecisionRule, Threshold
 from abstain.shift import ratio_of_priors
 
@@ -255,6 +255,7 @@ def _curve(graph: _Graph, calibrator: Any, curve: int, odds: str) -> str:
 
 
 def _as_column(graph: _Graph, value: str) -> str:
+    """Put an axis behind the rows."""
     return graph.node("Unsqueeze", value, graph.constant([1], np.int64))
 
 
@@ -305,7 +306,34 @@ def _withheld(graph: _Graph, region: Region, proba: str, prediction: str) -> str
         return _at_most(graph, _top_sum(graph, proba, region.k), region.threshold)
     if isinstance(region, ScoreThreshold):
         return _at_least(graph, _score(graph, region, proba), region.threshold)
+    if isinstance(region, ProbabilityBoxes):
+        return _in_boxes(graph, region, proba, prediction)
     raise TypeError(f"No ONNX graph is known for {type(region).__name__}.")
+
+
+def _in_boxes(graph: _Graph, region: ProbabilityBoxes, proba: str, prediction: str) -> str:
+    """Return whether each row lies in any box: all boxes at once, along a third axis."""
+    if not region.boxes:
+        return graph.node("Less", prediction, graph.constant(0, np.int64))
+    columns, lower, upper = (
+        np.array([getattr(box, part) for box in region.boxes])
+        for part in ("column", "lower", "upper")
+    )
+    # An edge belongs to the box below it, so both ends move up by the slack.
+    lower, upper = (edge + SLACK * np.abs(edge) for edge in (lower, upper))
+    p = _as_column(graph, proba)
+    inside = graph.node(
+        "And",
+        graph.node("Greater", p, graph.constant(lower)),
+        graph.node("LessOrEqual", p, graph.constant(upper)),
+    )
+    counted = graph.node("Cast", inside, to=graph.onnx.TensorProto.INT64)
+    within = graph.node("ReduceSum", counted, graph.constant([2], np.int64), keepdims=0)
+    every = graph.node("Equal", within, graph.constant(lower.shape[1], np.int64))
+    called = graph.node("Equal", _as_column(graph, prediction), graph.constant(columns, np.int64))
+    hits = graph.node("Cast", graph.node("And", every, called), to=graph.onnx.TensorProto.INT64)
+    total = graph.node("ReduceSum", hits, graph.constant([1], np.int64), keepdims=0)
+    return graph.node("Greater", total, graph.constant(0, np.int64))
 
 
 def _score(graph: _Graph, region: ScoreThreshold, proba: str) -> str:
@@ -317,14 +345,33 @@ def _score(graph: _Graph, region: ScoreThreshold, proba: str) -> str:
         gap = graph.node("Sub", graph.node("Add", largest, largest), two)
         return graph.node("Sub", one, gap)
     if region.score == "entropy":
-        safe = graph.node("Max", proba, graph.constant(np.finfo(np.float64).tiny))
-        terms = graph.node("Mul", proba, graph.node("Log", safe))
-        total = graph.node("ReduceSum", terms, graph.constant([1], np.int64), keepdims=0)
-        return graph.node("Neg", total)
+        return graph.node("Neg", _plogp(graph, proba, proba))
+    if region.score == "distance-from-half":
+        half = graph.constant(0.5)
+        away = graph.node("Abs", graph.node("Sub", graph.column(proba, 1), half))
+        return graph.node("Sub", half, away)
+    if region.score == "js-divergence":
+        # Half of KL(p, m) and half of KL(q, m), with m = (p + q) / 2.
+        q = np.asarray(region.parameters["priors"], dtype=np.float64)
+        middle = graph.node(
+            "Div", graph.node("Add", proba, graph.constant(q)), graph.constant(2.0)
+        )
+        apart = graph.node("Sub", _plogp(graph, proba, proba), _plogp(graph, proba, middle))
+        fixed = graph.constant(float(np.sum(q * np.log(np.where(q > 0, q, 1.0)))))
+        other = graph.node("Sub", fixed, _plogp(graph, graph.constant(q), middle))
+        both = graph.node("Add", apart, other)
+        return graph.node("Sub", one, graph.node("Div", both, graph.constant(2.0)))
     raise TypeError(
-        f"No ONNX graph is known for the score {region.score!r}; there is one for "
-        f"'entropy', 'margin' and 'max-probability'."
+        f"No ONNX graph is known for the score {region.score!r}; there is one for 'entropy', "
+        f"'distance-from-half', 'js-divergence', 'margin' and 'max-probability'."
     )
+
+
+def _plogp(graph: _Graph, weight: str, proba: str) -> str:
+    """Return the sum over columns of ``weight * log(proba)``; 0 log 0 is 0."""
+    safe = graph.node("Max", proba, graph.constant(np.finfo(np.float64).tiny))
+    terms = graph.node("Mul", weight, graph.node("Log", safe))
+    return graph.node("ReduceSum", terms, graph.constant([1], np.int64), keepdims=0)
 
 
 def _top_sum(graph: _Graph, proba: str, k: int) -> str:
