@@ -31,9 +31,13 @@ def test_rows_nearly_summing_to_one_are_normalised_without_touching_the_input():
         (
             [0.1, np.nan, 0.3],
             "probabilities",
-            "`scores` must be finite; 1 of 3 rows, first is row 1",
+            "`scores` must be finite; NaN or infinity in 1 of 3 rows, first is row 1",
         ),
-        ([[0.0, np.inf]], "logits", "`scores` must be finite; 1 of 1 rows, first is row 0"),
+        (
+            [[0.0, np.inf]],
+            "logits",
+            "`scores` must be finite; NaN or infinity in 1 of 1 rows, first is row 0",
+        ),
         (
             [[0.5, 0.5], [0.5, 0.43]],
             "probabilities",
@@ -82,7 +86,7 @@ def test_classes_are_the_sorted_labels_or_the_column_numbers_or_as_given():
 @pytest.mark.parametrize(
     ("y", "classes", "message"),
     [
-        (["a", "b"], None, r"`scores` has 3 columns but `y` has 2 distinct labels \('a', 'b'\)"),
+        (["a", "b"], None, r"scores have 3 columns but `y` has 2 distinct labels \('a', 'b'\)"),
         (["a"], ["a", "b"], "must name each of the 3 score columns; got 2"),
         (["a"], ["a", "b", "a"], "must be distinct"),
     ],

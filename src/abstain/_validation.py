@@ -105,14 +105,18 @@ def to_logits(scores: ArrayLike, *, scale: Scale, n_classes: int | None = None) 
 
 
 def check_classes(
-    y: ArrayLike, *, n_columns: int, classes: Sequence[Any] | NDArray[Any] | None = None
+    y: ArrayLike,
+    *,
+    n_columns: int,
+    classes: Sequence[Any] | NDArray[Any] | None = None,
+    name: str = "y",
 ) -> NDArray[Any]:
     """Return the class label of each score column.
 
     Given ``classes`` are taken as they are. Otherwise the sorted distinct labels are, if there
     is one for each column, or ``0 .. n_columns - 1`` if the labels are such numbers.
     """
-    labels = _label_array(y, "y")
+    labels = _label_array(y, name)
     if classes is not None:
         given = _label_array(classes, "classes")
         if len(set(given.tolist())) != len(given):
@@ -123,12 +127,17 @@ def check_classes(
             )
         return given
     distinct = _sorted_distinct(labels)
+    if len(distinct) == 1:
+        raise ValueError(
+            f"`{name}` must have at least two classes; all {len(labels)} labels are "
+            f"{_listed(distinct)}. Add examples of the others."
+        )
     if len(distinct) == n_columns:
         return distinct
     if labels.dtype.kind in "iub" and distinct.min() >= 0 and distinct.max() < n_columns:
         return np.arange(n_columns)
     raise ValueError(
-        f"`scores` has {n_columns} columns but `y` has {len(distinct)} distinct labels "
+        f"The scores have {n_columns} columns but `{name}` has {len(distinct)} distinct labels "
         f"({_listed(distinct)}). Pass classes=[...] with the label of each column, in order."
     )
 
@@ -216,7 +225,7 @@ def check_budget(budget: float, *, name: str = "budget") -> float | int:
             )
         return int(budget)
     if not 0 <= value < 1:
-        whole = int(value) if np.isfinite(value) else 200
+        whole = int(value) if np.isfinite(value) and value >= 2 else 200
         raise ValueError(
             f"`{name}` must be a fraction in [0, 1), the share of examples that may be "
             f"withheld, or a count as a whole number; got {budget!r}. For 15 percent pass 0.15, "
@@ -328,7 +337,7 @@ def _check_finite(array: NDArray[Any], name: str) -> None:
     if not finite.all():
         bad: NDArray[np.bool_] = ~finite if array.ndim == 1 else ~np.all(finite, axis=1)
         raise ValueError(
-            f"`{name}` must be finite; {_count_and_first(bad)} has NaN or infinity. "
+            f"`{name}` must be finite; NaN or infinity in {_count_and_first(bad)}. "
             f"Drop or repair these rows."
         )
 

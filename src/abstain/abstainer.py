@@ -189,7 +189,7 @@ class Abstainer(BaseEstimator):
         # What the scores came as tells how precise they are, so the calibrator gets that.
         scores = np.asarray(given.values)
         n, n_classes = check_scores(scores, scale=self.scale, name="scores_val").shape
-        columns = check_classes(y_val, n_columns=n_classes, classes=classes)
+        columns = check_classes(y_val, n_columns=n_classes, classes=classes, name="y_val")
         codes = check_labels(y_val, classes=columns, n_rows=n, name="y_val")
         weight = check_sample_weight(sample_weight, n_rows=n)
         self._check_classes(metric, n_classes)
