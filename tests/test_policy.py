@@ -229,7 +229,7 @@ def test_a_policy_that_cannot_adapt_says_so(decided):
         replace(decided[1].policy, source=None).adapt(decided[0].scores_target)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     st.lists(st.floats(-8, 8), min_size=1, max_size=40),
     st.sampled_from(["auroc", "kappa", "accuracy", "f1"]),

@@ -41,7 +41,7 @@ def brute_force(metric, p, capacity, y_val, p_val):
     return best
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10_000), st.integers(1, 12), st.sampled_from(METRICS))
 def test_as_good_as_the_search_over_all_intervals(seed, capacity, metric):
     rng = np.random.default_rng(seed)

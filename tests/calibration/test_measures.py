@@ -74,7 +74,7 @@ def test_errors_are_fractions():
 
 
 @pytest.mark.parametrize("strategy", ["width", "mass"])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 1000))
 def test_integer_weights_equal_repetition(strategy, seed):
     y, proba = simulated(n=40, seed=seed)

@@ -145,7 +145,7 @@ def test_a_hundred_classes():
 
 
 @pytest.mark.parametrize("kind", [PlattScaling, BetaCalibration, *SCALING])
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 1000))
 def test_integer_weights_equal_repetition(kind, seed):
     z, y = simulated(n=40, k=2, seed=seed)
@@ -158,7 +158,7 @@ def test_integer_weights_equal_repetition(kind, seed):
 
 
 @pytest.mark.parametrize("kind", SCALING)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 1000))
 def test_permuting_classes_permutes_everything(kind, seed):
     z, y = simulated(n=60, seed=seed)

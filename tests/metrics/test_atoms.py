@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from abstain.metrics import Atoms
@@ -27,7 +27,6 @@ def test_labels_are_summed():
     np.testing.assert_array_equal(atoms.positive, [0, 1])
 
 
-@settings(deadline=None)
 @given(PROBABILITIES, st.data())
 def test_whole_weights_equal_repetition(p, data):
     counts = data.draw(st.lists(st.integers(0, 3), min_size=len(p), max_size=len(p)))
@@ -40,7 +39,6 @@ def test_whole_weights_equal_repetition(p, data):
     )
 
 
-@settings(deadline=None)
 @given(PROBABILITIES, PROBABILITIES, st.sampled_from([None, 4, 1024]))
 def test_merging_parts_equals_the_whole(one, other, bins):
     parts = Atoms.from_proba(np.array(one), bins=bins).merged(
@@ -62,7 +60,6 @@ def test_fine_bins_hold_the_exact_atoms():
 
 
 @pytest.mark.parametrize("bins", [None, 8])
-@settings(deadline=None)
 @given(p=PROBABILITIES, data=st.data())
 def test_interval_withholds_exactly_the_atoms(bins, p, data):
     p = np.array(p)

@@ -208,7 +208,7 @@ def test_joint_is_near_the_best_subset_and_above_marginal():
     assert np.mean(shortfalls["joint"]) < 0.02
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 1000), st.integers(0, 30), st.sampled_from(matrix_metrics(3)))
 def test_joint_is_never_worse_than_marginal_in_expectation(seed, capacity, metric):
     proba = proba_of(seed)
@@ -219,7 +219,7 @@ def test_joint_is_never_worse_than_marginal_in_expectation(seed, capacity, metri
     assert joint >= marginal - 1e-12 or np.isnan(marginal)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 1000), st.integers(0, 20), st.sampled_from(matrix_metrics(3)))
 def test_optimal_decision_is_never_worse_in_expectation(seed, capacity, metric):
     proba = proba_of(seed)

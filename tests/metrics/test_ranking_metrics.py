@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 import ranking_reference as reference
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
@@ -47,7 +47,6 @@ def columns(p):
 
 
 @every_metric
-@settings(deadline=None)
 @given(p=probabilities, data=st.data())
 def test_every_window_equals_brute_force(name, p, data):
     metric, slow = metrics.get(name), METRICS[name]
@@ -60,7 +59,6 @@ def test_every_window_equals_brute_force(name, p, data):
 
 
 @every_metric
-@settings(deadline=None)
 @given(p=probabilities, data=st.data())
 def test_every_window_equals_brute_force_with_weights(name, p, data):
     metric, slow = metrics.get(name), METRICS[name]
@@ -75,7 +73,6 @@ def test_every_window_equals_brute_force_with_weights(name, p, data):
 
 
 @every_metric
-@settings(deadline=None)
 @given(p=probabilities, data=st.data())
 def test_observed_equals_brute_force(name, p, data):
     metric, slow = metrics.get(name), METRICS[name]
@@ -89,7 +86,6 @@ def test_observed_equals_brute_force(name, p, data):
 
 
 @every_metric
-@settings(deadline=None)
 @given(p=probabilities, data=st.data())
 def test_whole_weights_equal_repetition(name, p, data):
     metric = metrics.get(name)
@@ -103,7 +99,6 @@ def test_whole_weights_equal_repetition(name, p, data):
 
 
 @every_metric
-@settings(deadline=None)
 @given(p=probabilities, data=st.data())
 def test_choice_is_the_best_window_within_capacity(name, p, data):
     metric, slow = metrics.get(name), METRICS[name]

@@ -51,7 +51,7 @@ def test_tied_examples_are_labelled_one_by_one():
     np.testing.assert_allclose(metric.window_values(p, 3), exact, atol=0.01)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     counts=st.lists(st.integers(1, 4), min_size=2, max_size=40),
     level=st.sampled_from([0.5, 0.7, 0.8, 0.9, 0.99, 1.0]),

@@ -97,7 +97,7 @@ def test_sampled_choice_is_near_the_deterministic():
     assert both.sum() >= 190
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10_000), st.integers(0, 40), st.sampled_from(["marginal", "joint"]))
 def test_choice_fits_the_capacity_and_repeats_itself(seed, capacity, solver):
     proba = proba_of(seed).round(1)

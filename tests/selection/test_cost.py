@@ -25,7 +25,7 @@ def batches(draw):
     return raw / raw.sum(axis=1, keepdims=True)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(batches(), st.one_of(st.floats(0, 1), st.sampled_from([0.1, 0.2, 0.25, 0.5])))
 def test_a_constant_cost_and_equal_errors_are_chows_rule(proba, cost):
     for given_cost in (Cost(cost), Cost(cost, errors=1 - np.eye(proba.shape[1]))):
@@ -44,7 +44,7 @@ def test_at_equal_cost_the_prediction_stands():
     ]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(batches(), st.integers(0, 2**32))
 def test_no_other_decision_about_a_row_is_cheaper(proba, seed):
     rng = np.random.default_rng(seed)
@@ -73,7 +73,7 @@ def test_a_cost_per_true_class_by_hand():
     assert cost.expected(proba, prediction, withheld) == pytest.approx((30 + 38 + 12 + 0) / 4)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(st.integers(1, 19), min_size=3, max_size=9),
     st.sampled_from([0.1, 0.5, 1.0, 3.0]),

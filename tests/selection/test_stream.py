@@ -21,7 +21,7 @@ def policy_for(metric="sensitivity@specificity=0.9", **parameters):
 CLINIC, POLICY = policy_for()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(st.floats(-20, 20), min_size=1, max_size=300),
     st.sampled_from([0.0, 0.05, 0.3, 1.0]),

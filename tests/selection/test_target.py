@@ -38,7 +38,7 @@ def brute_force_window(metric, proba, target, weight=None):
     return least
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(probabilities, st.sampled_from([0.5, 0.7, 0.8, 0.9, 0.97, 1.0]), st.booleans())
 def test_no_smaller_window_reaches_the_target(proba, target, weighted):
     weight = (1.0 + np.arange(len(proba)) % 3) if weighted else None
@@ -64,7 +64,7 @@ def test_a_metric_that_falls_before_it_rises():
         assert mask.sum() == brute_force_window(AUROC(), proba, target)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(probabilities, st.sampled_from([0.2, 0.4, 0.6, 0.8]))
 def test_no_smaller_choice_of_a_confusion_metric_reaches_the_target(proba, target):
     metric = WeightedKappa("quadratic")

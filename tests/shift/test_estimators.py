@@ -160,7 +160,7 @@ def test_all_come_near_the_truth(kind):
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 1000))
 def test_permuting_classes_permutes_everything(kind, seed):
     source, y = simulated([0.4, 0.3, 0.3], 80, seed=seed)
@@ -172,7 +172,7 @@ def test_permuting_classes_permutes_everything(kind, seed):
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 1000))
 def test_integer_weights_equal_repetition(kind, seed):
     source, y = simulated([0.4, 0.3, 0.3], 80, seed=seed)
@@ -186,7 +186,7 @@ def test_integer_weights_equal_repetition(kind, seed):
     np.testing.assert_allclose(weighted.priors_, repeated.priors_, atol=1e-5)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 1000))
 def test_unit_weights_are_the_identity(seed):
     proba, _ = simulated([0.4, 0.3, 0.3], 20, seed=seed)
