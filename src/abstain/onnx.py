@@ -29,7 +29,6 @@ OPSET = 18
 # Rows this close to an edge, relative to it, are on it: the last digit of a logarithm or an
 # exponential differs between libraries.
 SLACK = 1e-12
-OUTPUTS = ("probabilities", "prediction", "abstain")
 
 
 class _Graph:
