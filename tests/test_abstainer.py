@@ -5,8 +5,8 @@ import pytest
 from sklearn.base import clone
 
 from abstain import Abstainer
-from abstain._exceptions import NotIdentifiable
 from abstain.datasets import screening_clinic, simulate_four_class_normal
+from abstain.exceptions import NotIdentifiable
 from abstain.metrics import AUROC, SensitivityAtSpecificity, WeightedKappa
 
 

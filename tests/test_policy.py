@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from abstain import Abstainer, Policy
-from abstain._exceptions import AssumptionWarning, PolicyError
 from abstain.datasets import screening_clinic, simulate_four_class_normal
+from abstain.exceptions import AssumptionWarning, PolicyError
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,10 @@ import abstain
 
 PACKAGE = Path(abstain.__file__).parent
 ROOMS = [
-    "_exceptions",
+    "exceptions",
     "_files",
-    "_frames",
-    "_validation",
+    "_inputs",
+    "_numerics",
     "_kernels",
     "calibration",
     "shift",

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from abstain._validation import (
+from abstain._inputs import (
     check_budget,
     check_classes,
     check_labels,

@@ -8,10 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from abstain._exceptions import AbstainError
     from abstain.abstainer import Abstainer
     from abstain.classifier import AbstainingClassifier
     from abstain.decisions import Decisions
+    from abstain.exceptions import AbstainError
     from abstain.policy import Policy
     from abstain.selection import Certificate, Cost
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AbstainError": "abstain._exceptions",
+    "AbstainError": "abstain.exceptions",
     "Abstainer": "abstain.abstainer",
     "AbstainingClassifier": "abstain.classifier",
     "Certificate": "abstain.selection",

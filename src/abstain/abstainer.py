@@ -15,9 +15,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from abstain import baselines, calibration, metrics, shift
-from abstain._exceptions import NotIdentifiable, RepairWarning
-from abstain._frames import classes_by_name, read_scores
-from abstain._validation import (
+from abstain._inputs import (
     FloatArray,
     Scale,
     check_classes,
@@ -26,9 +24,12 @@ from abstain._validation import (
     check_sample_weight,
     check_scores,
     check_seed,
+    classes_by_name,
+    read_scores,
 )
 from abstain.calibration import Calibrator
 from abstain.decisions import Decisions, Estimate, EstimatedValue
+from abstain.exceptions import NotIdentifiable, RepairWarning
 from abstain.metrics import Choice, Decision, Metric
 from abstain.policy import Policy
 from abstain.regions import Interval, Mask

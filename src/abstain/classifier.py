@@ -31,7 +31,7 @@ from sklearn.utils.validation import (
 )
 
 from abstain import metrics
-from abstain._validation import FloatArray, Scale, check_proba
+from abstain._inputs import FloatArray, Scale, check_proba
 from abstain.abstainer import Abstainer, Uncertainty
 from abstain.calibration import Calibrator
 from abstain.decisions import Decisions

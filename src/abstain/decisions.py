@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abstain._frames import to_native_frame
+from abstain._inputs import FloatArray, IntArray, to_native_frame
 from abstain._kernels.adapt import adapted
-from abstain._validation import FloatArray, IntArray
 from abstain.baselines import ScoreThreshold
 from abstain.metrics import Metric
 from abstain.regions import GainThreshold, Mask

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from abstain._validation import FloatArray
+from abstain._inputs import FloatArray
 
 __all__ = ["dropout_only", "sample_predictions"]
 

@@ -21,14 +21,13 @@ from sklearn.base import clone
 
 import abstain
 from abstain import calibration, metrics, shift
-from abstain._exceptions import AssumptionWarning, PolicyError
 from abstain._files import write_text
-from abstain._frames import read_scores
+from abstain._inputs import FloatArray, check_sample_weight, read_scores
 from abstain._kernels.adapt import adapted
-from abstain._validation import FloatArray, check_sample_weight
 from abstain.baselines import ScoreThreshold
 from abstain.calibration import Calibrator
 from abstain.decisions import Decisions, Estimate, EstimatedValue
+from abstain.exceptions import AssumptionWarning, PolicyError
 from abstain.metrics import Metric
 from abstain.regions import GainThreshold, Interval, ProbabilityBoxes, Region, TopShare
 from abstain.rules import DecisionRule, rule_from_dict

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.confusion import linear_gain, top_share
-from abstain._validation import FloatArray, IntArray
 
 __all__ = [
     "Box",

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.confusion import best_gain
-from abstain._validation import FloatArray, IntArray
 
 __all__ = ["Argmax", "BestGain", "DecisionRule", "Threshold", "rule_from_dict"]
 

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abstain._frames import as_array
-from abstain._validation import FloatArray
+from abstain._inputs import FloatArray, as_array
 from abstain.evaluation import progress as shown
 
 __all__ = ["collect_logits", "dropout_only", "sample_predictions"]

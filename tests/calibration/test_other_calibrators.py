@@ -8,7 +8,6 @@ from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 
 from abstain import calibration
-from abstain._exceptions import RepairWarning
 from abstain._kernels.softmax import scaling_derivatives
 from abstain.calibration import (
     AutoCalibration,
@@ -17,6 +16,7 @@ from abstain.calibration import (
     IsotonicCalibration,
     log_loss,
 )
+from abstain.exceptions import RepairWarning
 
 NAMES = [
     "auto", "bcts", "beta", "dirichlet", "identity", "isotonic", "nbvs", "platt", "temperature",

@@ -10,7 +10,7 @@ from sklearn.calibration import _sigmoid_calibration
 from sklearn.linear_model import LogisticRegression
 
 from abstain import calibration
-from abstain._exceptions import RepairWarning
+from abstain._numerics import minimise
 from abstain.calibration import (
     BetaCalibration,
     BiasCorrectedTemperatureScaling,
@@ -19,7 +19,7 @@ from abstain.calibration import (
     TemperatureScaling,
     VectorScaling,
 )
-from abstain.calibration._newton import minimise
+from abstain.exceptions import RepairWarning
 
 SCALING = (TemperatureScaling, BiasCorrectedTemperatureScaling, NoBiasVectorScaling, VectorScaling)
 

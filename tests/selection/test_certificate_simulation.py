@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 
 from abstain import Abstainer
-from abstain._exceptions import TargetUnreachable
+from abstain.exceptions import TargetUnreachable
 from abstain.selection import certify
 from abstain.selection._certificate import Evidence
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from abstain import Abstainer
-from abstain._exceptions import TargetUnreachable
 from abstain.datasets import screening_clinic, simulate_four_class_normal
+from abstain.exceptions import TargetUnreachable
 from abstain.metrics import AUROC, SensitivityAtSpecificity, WeightedKappa
 from abstain.selection import choose_for_target
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from abstain._exceptions import AssumptionWarning
+from abstain.exceptions import AssumptionWarning
 from abstain.shift import check_label_shift, detect_shift
 
 SOURCE = np.array([0.5, 0.3, 0.2])

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from abstain import shift
-from abstain._exceptions import NotIdentifiable
+from abstain.exceptions import NotIdentifiable
 from abstain.shift import (
     BBSEHard,
     BBSESoft,

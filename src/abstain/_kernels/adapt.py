@@ -3,8 +3,8 @@
 import numba
 import numpy as np
 
+from abstain._inputs import FloatArray
 from abstain._kernels._jit import compiled_parallel
-from abstain._validation import FloatArray
 
 __all__ = ["adapted"]
 

@@ -10,9 +10,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from abstain._inputs import FloatArray
 from abstain._kernels._jit import compiled, compiled_parallel
 from abstain._kernels.counter_random import binomial, child_key, draw_key, uniform
-from abstain._validation import FloatArray
 
 __all__ = ["draw_counts", "drawn_positives"]
 

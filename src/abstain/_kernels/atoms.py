@@ -5,8 +5,8 @@ See ``abstain.metrics.Atoms`` for what an atom is.
 
 import numpy as np
 
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels._jit import compiled
-from abstain._validation import FloatArray, IntArray
 
 __all__ = ["binned", "prefix_sums", "ties_counted", "ties_summed", "window_ends"]
 

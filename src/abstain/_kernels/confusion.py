@@ -4,8 +4,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels._jit import compiled_parallel
-from abstain._validation import FloatArray, IntArray
 
 __all__ = ["best_gain", "expected_confusion", "linear_gain", "top_share"]
 

@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
+from abstain._inputs import FloatArray
 from abstain._kernels._jit import compiled
-from abstain._validation import FloatArray
 
 __all__ = ["binomial", "child_key", "draw_key", "row_numbers", "uniform"]
 

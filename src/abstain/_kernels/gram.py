@@ -1,7 +1,7 @@
 """Sums of products between all pairs of columns, which Hessians are made of."""
 
+from abstain._inputs import FloatArray
 from abstain._kernels._jit import compiled, compiled_reordering
-from abstain._validation import FloatArray
 
 __all__ = ["add_gram", "rows_at_a_time"]
 

@@ -8,9 +8,9 @@ import math
 import numba
 import numpy as np
 
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels._jit import compiled, compiled_parallel
 from abstain._kernels.counter_random import binomial, child_key, draw_key, uniform
-from abstain._validation import FloatArray, IntArray
 
 __all__ = ["confusion_draws", "label_draw", "mean_drawn_entry"]
 

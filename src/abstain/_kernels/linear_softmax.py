@@ -6,8 +6,8 @@ from functools import partial
 import numba
 import numpy as np
 
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels._jit import SMALL_IN_DESCENT, compiled, compiled_parallel
-from abstain._validation import FloatArray, IntArray
 
 __all__ = ["linear_softmax", "linear_softmax_loss"]
 

@@ -8,8 +8,8 @@ from atom t on.
 import numpy as np
 from numpy.typing import NDArray
 
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels._jit import compiled
-from abstain._validation import FloatArray, IntArray
 
 __all__ = [
     "auroc_windows",

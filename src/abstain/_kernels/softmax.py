@@ -9,9 +9,9 @@ from functools import partial
 import numba
 import numpy as np
 
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels._jit import SMALL_IN_DESCENT, compiled, compiled_parallel
 from abstain._kernels.gram import add_gram, rows_at_a_time
-from abstain._validation import FloatArray, IntArray
 
 __all__ = ["log_softmax", "one_versus_rest_log_odds", "scaled_softmax", "scaling_derivatives"]
 

@@ -6,7 +6,7 @@ computes the metric anew for every offset of the interval; here prefix sums give
 
 import numpy as np
 
-from abstain._validation import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray
 from abstain.metrics import Atoms, Metric, RankingMetric
 from abstain.metrics._confusion import BaseConfusionMetric
 from abstain.regions import Interval

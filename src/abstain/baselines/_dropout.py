@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from abstain._inputs import FloatArray, Scale, check_proba, check_scores
 from abstain._kernels.softmax import scaled_softmax
-from abstain._validation import FloatArray, Scale, check_proba, check_scores
 
 __all__ = ["dropout_mean", "dropout_variance"]
 

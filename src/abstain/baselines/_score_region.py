@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._validation import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray
 from abstain.baselines._class_thresholds import choose_class_thresholds
 from abstain.baselines._dropout import dropout_variance
 from abstain.baselines._scores import (

@@ -6,8 +6,8 @@ Each is a function of calibrated probabilities; the highest scores are withheld 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from abstain._inputs import FloatArray, check_priors
 from abstain._kernels.counter_random import row_numbers
-from abstain._validation import FloatArray, check_priors
 
 __all__ = [
     "distance_from_half",

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from abstain._validation import FloatArray, IntArray, Scale
+from abstain._inputs import FloatArray, IntArray, Scale
 from abstain.calibration._base import Calibrator
 from abstain.calibration._beta import BetaCalibration
 from abstain.calibration._dirichlet import DirichletCalibration

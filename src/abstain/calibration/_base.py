@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from abstain._exceptions import RepairWarning
-from abstain._validation import (
+from abstain._inputs import (
     FloatArray,
     IntArray,
     Scale,
@@ -20,6 +19,7 @@ from abstain._validation import (
     check_sample_weight,
     to_logits,
 )
+from abstain.exceptions import RepairWarning
 
 __all__ = ["Calibrator"]
 

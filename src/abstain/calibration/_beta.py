@@ -4,8 +4,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.softmax import log_softmax, scaled_softmax
-from abstain._validation import FloatArray, IntArray
 from abstain.calibration._scaling import ScalingCalibrator, fit_scaling
 
 __all__ = ["BetaCalibration"]

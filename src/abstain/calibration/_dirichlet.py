@@ -5,11 +5,11 @@ from typing import ClassVar
 import numpy as np
 from scipy import linalg, optimize
 
+from abstain._inputs import FloatArray, IntArray, Scale
 from abstain._kernels.linear_softmax import linear_softmax, linear_softmax_loss
 from abstain._kernels.softmax import log_softmax
-from abstain._validation import FloatArray, IntArray, Scale
+from abstain._numerics import one_blas_thread
 from abstain.calibration._base import Calibrator
-from abstain.calibration._newton import one_blas_thread
 
 __all__ = ["DirichletCalibration"]
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from abstain._validation import FloatArray, IntArray, check_proba
+from abstain._inputs import FloatArray, IntArray, check_proba
 from abstain.calibration._scaling import ScalingCalibrator
 
 __all__ = ["IdentityCalibration"]

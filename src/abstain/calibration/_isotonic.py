@@ -5,8 +5,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.optimize import isotonic_regression
 
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.softmax import one_versus_rest_log_odds
-from abstain._validation import FloatArray, IntArray
 from abstain.calibration._base import Calibrator
 
 __all__ = ["IsotonicCalibration"]

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abstain._validation import (
+from abstain._inputs import (
     FloatArray,
     IntArray,
     check_classes,
@@ -19,7 +19,7 @@ from abstain._validation import (
     check_proba,
     check_sample_weight,
 )
-from abstain.calibration._bins import Strategy, bin_numbers
+from abstain._numerics import Strategy, bin_numbers
 
 __all__ = [
     "BrierScore",

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from abstain._validation import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray
 from abstain.calibration._scaling import ScalingCalibrator, fit_scaling
 
 __all__ = ["PlattScaling"]

@@ -5,7 +5,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from abstain._validation import Scale
+from abstain._inputs import Scale
 from abstain.calibration._auto import AutoCalibration
 from abstain.calibration._base import Calibrator
 from abstain.calibration._beta import BetaCalibration

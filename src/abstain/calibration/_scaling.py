@@ -10,10 +10,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.softmax import scaled_softmax, scaling_derivatives
-from abstain._validation import FloatArray, IntArray
+from abstain._numerics import minimise
 from abstain.calibration._base import Calibrator
-from abstain.calibration._newton import minimise
 
 __all__ = ["ScalingCalibrator", "fit_scaling", "largest_slope"]
 

@@ -6,7 +6,7 @@ mean calibrated probability misses the class proportions, and EM takes the gap f
 
 from typing import ClassVar
 
-from abstain._validation import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray
 from abstain.calibration._scaling import ScalingCalibrator, fit_scaling
 
 __all__ = ["BiasCorrectedTemperatureScaling", "TemperatureScaling"]

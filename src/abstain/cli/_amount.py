@@ -14,7 +14,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _budget(text: str) -> float:
-    from abstain._validation import check_budget
+    from abstain._inputs import check_budget
 
     try:
         value: float = int(text)

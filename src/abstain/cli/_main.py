@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 from abstain import __version__
-from abstain._exceptions import AbstainError
 from abstain.cli import missing_package
+from abstain.exceptions import AbstainError
 
 __all__ = ["commands", "run_command"]
 

@@ -80,7 +80,7 @@ def _facts(
 ) -> dict[str, Any]:
     """Return what moved, as plain data."""
     from abstain import calibration as calibrations
-    from abstain._validation import check_labels
+    from abstain._inputs import check_labels
     from abstain.shift import check_label_shift, detect_shift
 
     calibrator = calibrations.get(calibration, scale=scale).fit(scores_val, y_val, classes=classes)

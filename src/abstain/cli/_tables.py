@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pyarrow import csv, parquet
 
 from abstain._files import replacing
-from abstain._validation import FloatArray
+from abstain._inputs import FloatArray
 from abstain.cli._columns import column_names, found_files, missing_column, read_columns
 from abstain.decisions import Decisions
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from abstain._validation import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray
 from abstain.datasets._simulations import simulate_binary_normal
 from abstain.shift import adapt_proba
 

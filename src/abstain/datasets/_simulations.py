@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._validation import FloatArray, IntArray, check_priors
+from abstain._inputs import FloatArray, IntArray, check_priors
 
 __all__ = ["Simulation", "simulate_binary_normal", "simulate_four_class_normal"]
 

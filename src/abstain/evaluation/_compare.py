@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abstain import metrics as metric_registry
-from abstain._validation import (
+from abstain._inputs import (
     FloatArray,
     IntArray,
     Scale,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abstain import metrics as metric_registry
-from abstain._validation import FloatArray, check_labels, check_same_length
+from abstain._inputs import FloatArray, check_labels, check_same_length
 from abstain.baselines import ScoreThreshold, max_probability
 from abstain.decisions import Decisions, EstimatedValue
 from abstain.evaluation._risk_coverage import RiskCoverage, risk_coverage

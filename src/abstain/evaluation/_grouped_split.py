@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abstain._validation import IntArray, check_same_length
+from abstain._inputs import IntArray, check_same_length
 
 __all__ = ["grouped_split"]
 

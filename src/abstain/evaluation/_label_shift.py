@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._validation import FloatArray, IntArray, check_fraction, check_priors
+from abstain._inputs import FloatArray, IntArray, check_fraction, check_priors
 
 __all__ = ["dirichlet_priors", "shifted_rows", "tweak_one_priors"]
 

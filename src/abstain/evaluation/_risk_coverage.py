@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import digamma
 
-from abstain._validation import FloatArray, check_same_length, check_sample_weight
+from abstain._inputs import FloatArray, check_same_length, check_sample_weight
 
 __all__ = ["RiskCoverage", "risk_coverage"]
 

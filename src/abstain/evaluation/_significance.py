@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abstain._validation import FloatArray, check_fraction
+from abstain._inputs import FloatArray, check_fraction
 
 __all__ = ["Procedure", "best_methods", "signed_rank_test"]
 

@@ -5,7 +5,6 @@ from abstain.metrics._atoms import Atoms
 from abstain.metrics._auroc import AUROC
 from abstain.metrics._average_precision import AveragePrecision
 from abstain.metrics._base import Choice, Decision, Metric
-from abstain.metrics._class_ratios import F1, FBeta, Jaccard, Precision, Recall
 from abstain.metrics._confusion import BaseConfusionMetric
 from abstain.metrics._confusion_metric import ConfusionMetric
 from abstain.metrics._curve import BudgetCurve
@@ -13,7 +12,8 @@ from abstain.metrics._expected_cost import ExpectedCost
 from abstain.metrics._mcc import MatthewsCorrelation
 from abstain.metrics._net_benefit import NetBenefit
 from abstain.metrics._partial_auroc import PartialAUROC
-from abstain.metrics._precision_recall import PrecisionAtRecall, RecallAtPrecision
+from abstain.metrics._precision_at_recall import PrecisionAtRecall, RecallAtPrecision
+from abstain.metrics._precision_recall_f import F1, FBeta, Jaccard, Precision, Recall
 from abstain.metrics._ranking import RankingMetric
 from abstain.metrics._registry import from_dict, get, register, registered, summaries
 from abstain.metrics._sampled_metric import SampledMetric

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from abstain._validation import FloatArray
+from abstain._inputs import FloatArray
 from abstain.metrics._confusion import BaseConfusionMetric
 
 __all__ = ["Accuracy", "BalancedAccuracy", "ErrorRate"]

@@ -12,9 +12,9 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.atoms import binned, prefix_sums, ties_counted, ties_summed, window_ends
 from abstain._kernels.ranking import pairs_won, precision_sums
-from abstain._validation import FloatArray, IntArray
 from abstain.regions import Interval
 
 __all__ = ["Atoms", "Windows"]

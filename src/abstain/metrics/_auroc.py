@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
+from abstain._inputs import FloatArray
 from abstain._kernels.ranking import auroc_windows
-from abstain._validation import FloatArray
 from abstain.metrics._atoms import Atoms, Windows
 from abstain.metrics._ranking import RankingMetric
 

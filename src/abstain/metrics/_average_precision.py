@@ -4,8 +4,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.ranking import average_precision_windows
-from abstain._validation import FloatArray, IntArray
 from abstain.metrics._atoms import Atoms, Windows
 from abstain.metrics._ranking import RankingMetric
 

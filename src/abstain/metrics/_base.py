@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from numpy.typing import ArrayLike, NDArray
 
-from abstain._validation import FloatArray
+from abstain._inputs import FloatArray
 from abstain.regions import Region
 from abstain.rules import DecisionRule
 

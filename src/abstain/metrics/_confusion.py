@@ -10,15 +10,15 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abstain._kernels.confusion import expected_confusion
-from abstain._kernels.label_draws import confusion_draws
-from abstain._validation import (
+from abstain._inputs import (
     FloatArray,
     IntArray,
     check_labels,
     check_proba,
     check_sample_weight,
 )
+from abstain._kernels.confusion import expected_confusion
+from abstain._kernels.label_draws import confusion_draws
 from abstain.metrics._base import Choice, Decision, Metric
 from abstain.metrics._confusion_solver import solve_joint, solve_marginal
 from abstain.rules import Argmax

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from abstain._validation import FloatArray
+from abstain._inputs import FloatArray
 from abstain.metrics._confusion import BaseConfusionMetric, Solver
 
 __all__ = ["ConfusionMetric"]

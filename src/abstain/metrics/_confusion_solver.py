@@ -11,8 +11,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.confusion import expected_confusion
-from abstain._validation import FloatArray, IntArray
 from abstain.metrics._base import Choice, Decision
 from abstain.regions import GainThreshold, score_threshold
 from abstain.rules import Argmax, BestGain, DecisionRule

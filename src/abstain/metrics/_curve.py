@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from abstain._validation import FloatArray
+from abstain._inputs import FloatArray
 from abstain.regions import Region
 
 __all__ = ["BudgetCurve"]

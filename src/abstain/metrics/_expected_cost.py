@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._validation import FloatArray, check_penalties
+from abstain._inputs import FloatArray, check_penalties
 from abstain.metrics._confusion import BaseConfusionMetric, Solver
 
 __all__ = ["ExpectedCost"]

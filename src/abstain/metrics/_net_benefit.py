@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from abstain._validation import FloatArray, IntArray, check_fraction
+from abstain._inputs import FloatArray, IntArray, check_fraction
 from abstain.metrics._atoms import Atoms, Windows
 from abstain.metrics._operating_point import OperatingPointMetric
 

@@ -8,8 +8,8 @@ from bisect import bisect_left
 
 import numpy as np
 
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.ranking import masses_above, specificity_thresholds
-from abstain._validation import FloatArray, IntArray
 from abstain.metrics._atoms import Atoms, Windows
 from abstain.metrics._ranking import RankingMetric
 

@@ -2,8 +2,8 @@
 
 from typing import ClassVar, Unpack
 
+from abstain._inputs import FloatArray, check_fraction
 from abstain._kernels.ranking import partial_auroc_windows, specificity_thresholds
-from abstain._validation import FloatArray, check_fraction
 from abstain.metrics._atoms import Atoms, Windows
 from abstain.metrics._estimation import Estimation
 from abstain.metrics._ranking import RankingMetric

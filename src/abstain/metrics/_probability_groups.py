@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from abstain._validation import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray
 from abstain.regions import Box, ProbabilityBoxes
 from abstain.rules import Argmax
 

@@ -13,9 +13,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abstain._kernels.atom_labels import drawn_positives
-from abstain._kernels.ranking import best_window, undefined_windows
-from abstain._validation import (
+from abstain._inputs import (
     FloatArray,
     check_budget,
     check_labels,
@@ -23,6 +21,8 @@ from abstain._validation import (
     check_sample_weight,
     check_seed,
 )
+from abstain._kernels.atom_labels import drawn_positives
+from abstain._kernels.ranking import best_window, undefined_windows
 from abstain.metrics._atoms import Atoms, Windows
 from abstain.metrics._base import Choice, Decision, Metric
 from abstain.metrics._curve import BudgetCurve

@@ -12,12 +12,12 @@ from abstain.metrics._accuracy import Accuracy, BalancedAccuracy, ErrorRate
 from abstain.metrics._auroc import AUROC
 from abstain.metrics._average_precision import AveragePrecision
 from abstain.metrics._base import Metric
-from abstain.metrics._class_ratios import F1, FBeta, Jaccard, Precision, Recall
 from abstain.metrics._expected_cost import ExpectedCost
 from abstain.metrics._mcc import MatthewsCorrelation
 from abstain.metrics._net_benefit import NetBenefit
 from abstain.metrics._partial_auroc import PartialAUROC
-from abstain.metrics._precision_recall import PrecisionAtRecall, RecallAtPrecision
+from abstain.metrics._precision_at_recall import PrecisionAtRecall, RecallAtPrecision
+from abstain.metrics._precision_recall_f import F1, FBeta, Jaccard, Precision, Recall
 from abstain.metrics._sensitivity_at_specificity import SensitivityAtSpecificity
 from abstain.metrics._specificity_at_sensitivity import SpecificityAtSensitivity
 from abstain.metrics._top_k import TopKAccuracy

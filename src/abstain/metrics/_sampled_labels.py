@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from abstain._inputs import FloatArray
 from abstain._kernels.label_draws import label_draw
-from abstain._validation import FloatArray
 
 __all__ = ["SampledLabels"]
 

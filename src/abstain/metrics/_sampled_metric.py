@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abstain._validation import (
+from abstain._inputs import (
     FloatArray,
     check_labels,
     check_proba,

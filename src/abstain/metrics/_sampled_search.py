@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from abstain._validation import FloatArray
+from abstain._inputs import FloatArray
 from abstain.metrics._probability_groups import ProbabilityGroups
 from abstain.metrics._sampled_labels import SampledLabels
 from abstain.regions import Interval, ProbabilityBoxes

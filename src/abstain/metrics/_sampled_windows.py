@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numba
 import numpy as np
 
+from abstain._inputs import FloatArray
 from abstain._kernels.atom_labels import drawn_positives
-from abstain._validation import FloatArray
 from abstain.metrics._atoms import Atoms
 
 __all__ = ["average_over_labels", "smoothed"]

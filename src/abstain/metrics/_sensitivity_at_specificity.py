@@ -4,9 +4,9 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
-from abstain._kernels.algorithm1 import sampled_sensitivities
+from abstain._inputs import FloatArray, IntArray, check_fraction, check_seed
 from abstain._kernels.ranking import specificity_thresholds
-from abstain._validation import FloatArray, IntArray, check_fraction, check_seed
+from abstain._kernels.sampled_sensitivity import sampled_sensitivities
 from abstain.metrics._atoms import Atoms, Windows
 from abstain.metrics._estimation import Estimation
 from abstain.metrics._operating_point import (

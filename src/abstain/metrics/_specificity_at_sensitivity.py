@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Unpack
 
-from abstain._validation import FloatArray, IntArray, check_fraction
+from abstain._inputs import FloatArray, IntArray, check_fraction
 from abstain.metrics._atoms import Atoms, Windows
 from abstain.metrics._estimation import Estimation
 from abstain.metrics._operating_point import (

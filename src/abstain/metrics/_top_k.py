@@ -9,14 +9,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abstain._kernels.confusion import top_share
-from abstain._kernels.label_draws import confusion_draws
-from abstain._validation import (
+from abstain._inputs import (
     FloatArray,
     check_labels,
     check_proba,
     check_sample_weight,
 )
+from abstain._kernels.confusion import top_share
+from abstain._kernels.label_draws import confusion_draws
 from abstain.metrics._base import Choice, Decision, Metric
 from abstain.regions import TopShare, score_threshold
 from abstain.rules import Argmax

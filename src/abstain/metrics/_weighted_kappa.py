@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from abstain._inputs import FloatArray, IntArray, check_penalties, check_seed
 from abstain._kernels.confusion import expected_confusion, linear_gain
 from abstain._kernels.label_draws import confusion_draws, mean_drawn_entry
-from abstain._validation import FloatArray, IntArray, check_penalties, check_seed
 from abstain.metrics._confusion import ALL_KEPT, BaseConfusionMetric, Solver
 from abstain.metrics._confusion_solver import unit_of
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from abstain._validation import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray
 from abstain.metrics._atoms import WEIGHT_TOLERANCE, Atoms, Windows
 from abstain.metrics._base import Choice, Decision
 from abstain.metrics._ranking import RankingMetric

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from abstain._validation import FloatArray
+from abstain._inputs import FloatArray
 from abstain.metrics import AUROC, RankingMetric, SensitivityAtSpecificity
 from abstain.paper._experiment import Options
 

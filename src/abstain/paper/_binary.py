@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from abstain._validation import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray
 from abstain.metrics import AUROC, SensitivityAtSpecificity
 from abstain.paper._data import read_arrays
 from abstain.paper._preparations import DefaultCalibration, adapted

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from abstain._files import replacing
-from abstain._validation import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray
 from abstain.baselines import choose_by_score
 from abstain.datasets import simulate_binary_normal
 from abstain.metrics import AUROC, Accuracy, SensitivityAtSpecificity

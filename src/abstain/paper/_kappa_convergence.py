@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from abstain._validation import FloatArray
+from abstain._inputs import FloatArray
 from abstain.datasets import simulate_four_class_normal
 from abstain.metrics import WeightedKappa
 from abstain.paper._experiment import Options

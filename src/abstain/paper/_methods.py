@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from abstain._validation import FloatArray
+from abstain._inputs import FloatArray
 from abstain.baselines import (
     choose_class_thresholds,
     distance_from_half,

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from abstain import calibration
-from abstain._validation import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray
 from abstain.paper._trial import Prepare
 from abstain.shift import MaximumLikelihoodShift, adapt_proba
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from abstain import calibration
-from abstain._validation import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray
 from abstain.calibration import AutoCalibration
 from abstain.metrics import WeightedKappa
 from abstain.paper._data import read_arrays

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from abstain._validation import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray
 from abstain.baselines import dropout_variance
 from abstain.metrics import Metric
 from abstain.rules import Argmax

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from abstain import metrics as metric_registry
-from abstain._validation import FloatArray, check_budget, check_seed
+from abstain._inputs import FloatArray, check_budget, check_seed
 from abstain.decisions import Decisions, estimate_metric
 from abstain.metrics import Decision, Metric
 from abstain.plots._rows import Classes, Rows

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from abstain import shift as shift_estimators
+from abstain._inputs import FloatArray, check_classes, check_labels, check_proba
 from abstain._kernels.adapt import adapted
-from abstain._validation import FloatArray, check_classes, check_labels, check_proba
 from abstain.decisions import Decisions
 from abstain.plots._rows import Classes
 from abstain.plots._style import COLORS, new_axes

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from abstain._validation import FloatArray
+from abstain._inputs import FloatArray
 from abstain.plots._decisions_display import DecisionsDisplay
 from abstain.plots._rows import Rows
 from abstain.plots._style import COLORS, new_axes

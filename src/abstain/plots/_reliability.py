@@ -7,15 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from abstain._validation import (
+from abstain._inputs import (
     FloatArray,
     check_classes,
     check_labels,
     check_proba,
     check_sample_weight,
 )
+from abstain._numerics import Strategy, bin_numbers
 from abstain.calibration import Calibrator
-from abstain.calibration._bins import Strategy, bin_numbers
 from abstain.plots._style import COLORS, new_axes
 
 __all__ = ["ReliabilityDisplay"]

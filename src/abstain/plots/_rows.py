@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abstain._validation import (
+from abstain._inputs import (
     FloatArray,
     IntArray,
     check_classes,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abstain._validation import IntArray, check_same_length
+from abstain._inputs import IntArray, check_same_length
 from abstain.decisions import Decisions
 from abstain.report._steps import Step
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from abstain._validation import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray
 from abstain.decisions import Decisions
 from abstain.regions import GainThreshold, Mask, Region
 

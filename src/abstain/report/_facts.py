@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import abstain
-from abstain._validation import check_labels, check_same_length
+from abstain._inputs import check_labels, check_same_length
 from abstain.decisions import Decisions
 from abstain.report._cases import cases, group_numbers
 from abstain.report._costs import costs

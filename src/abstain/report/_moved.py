@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.base import clone
 
 from abstain import shift
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.adapt import adapted
-from abstain._validation import FloatArray, IntArray
 from abstain.decisions import Decisions
 
 __all__ = ["calibrated_target", "moved"]

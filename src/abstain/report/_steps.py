@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 
 from abstain import baselines
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.confusion import expected_confusion
-from abstain._validation import FloatArray, IntArray
 from abstain.baselines import ScoreThreshold
 from abstain.decisions import Decisions, Estimate, EstimatedValue, estimate_metric
 from abstain.metrics import RankingMetric

@@ -11,13 +11,13 @@ import numpy as np
 from scipy import stats
 from sklearn.base import clone
 
-from abstain._exceptions import AbstainError
-from abstain._validation import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray
 from abstain.abstainer import Abstainer
 from abstain.baselines import ScoreThreshold
 from abstain.calibration import expected_calibration_error
 from abstain.decisions import Decisions
 from abstain.evaluation import dirichlet_priors, shifted_rows
+from abstain.exceptions import AbstainError
 from abstain.rules import Argmax
 
 __all__ = ["trust"]

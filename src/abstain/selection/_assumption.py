@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import nnls
 from scipy.special import gammaincc
 
-from abstain._validation import FloatArray
+from abstain._inputs import FloatArray
 from abstain.selection._source import Source
 
 __all__ = ["AssumptionCheck", "check_mixture"]

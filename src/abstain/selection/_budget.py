@@ -5,7 +5,7 @@ A budget is a fraction of the examples, or a count: what reviewers can look at i
 
 import numpy as np
 
-from abstain._validation import FloatArray, check_budget
+from abstain._inputs import FloatArray, check_budget
 
 __all__ = ["budget_capacity"]
 

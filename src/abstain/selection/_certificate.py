@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abstain import metrics
-from abstain._validation import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray
+from abstain._numerics import auroc_lower, clopper_pearson
 from abstain.metrics import AUROC, BalancedAccuracy, Metric
 from abstain.metrics._confusion import BaseConfusionMetric
-from abstain.selection._binomial import auroc_lower, clopper_pearson
 from abstain.selection._worst_case import check_prior_range, worst_case
 
 __all__ = ["Bound", "Certificate", "Evidence", "certify"]

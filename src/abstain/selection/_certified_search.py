@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from abstain import metrics
-from abstain._exceptions import TargetUnreachable
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.confusion import expected_confusion
-from abstain._validation import FloatArray, IntArray
+from abstain._numerics import auroc_lower_expected
+from abstain.exceptions import TargetUnreachable
 from abstain.metrics import AUROC, Choice, Metric
-from abstain.selection._binomial import auroc_lower_expected
 from abstain.selection._certificate import Bound, Certificate, Evidence, bound_of
 from abstain.selection._nested_windows import nested_windows
 from abstain.selection._worst_case import check_prior_range

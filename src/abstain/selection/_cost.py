@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from abstain._inputs import FloatArray, IntArray, check_penalties
 from abstain._kernels.confusion import expected_confusion
-from abstain._validation import FloatArray, IntArray, check_penalties
 from abstain.baselines import ScoreThreshold
 from abstain.metrics import Choice, Decision, Metric, RankingMetric, most_valuable_window
 from abstain.regions import GainThreshold, Mask

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from abstain._exceptions import TargetUnreachable
-from abstain._validation import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray
+from abstain.exceptions import TargetUnreachable
 from abstain.metrics import Atoms, Choice
 from abstain.rules import Threshold
 

@@ -6,8 +6,8 @@ proportions are not in them.
 
 import numpy as np
 
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.confusion import expected_confusion
-from abstain._validation import FloatArray, IntArray
 from abstain.regions import Mask
 
 __all__ = ["RATES", "expected_rate"]

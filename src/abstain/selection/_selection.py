@@ -11,7 +11,7 @@ from typing import Any, Self, get_args
 import numpy as np
 
 from abstain import baselines
-from abstain._validation import FloatArray
+from abstain._inputs import FloatArray
 from abstain.metrics import Choice, Decision, Metric
 from abstain.regions import Region
 from abstain.rules import Argmax

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from abstain._validation import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray
 
 __all__ = ["Source"]
 

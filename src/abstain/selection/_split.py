@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abstain._validation import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray
 
 __all__ = ["check_confidence", "split_for_certificate"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._validation import FloatArray, IntArray, check_fraction
+from abstain._inputs import FloatArray, IntArray, check_fraction
 from abstain.baselines import ScoreThreshold
 from abstain.regions import GainThreshold, Interval, Region, TopShare
 from abstain.rules import Threshold

@@ -13,8 +13,8 @@ from typing import NoReturn
 import numpy as np
 
 from abstain import metrics
-from abstain._exceptions import TargetUnreachable
-from abstain._validation import FloatArray
+from abstain._inputs import FloatArray
+from abstain.exceptions import TargetUnreachable
 from abstain.metrics import (
     Choice,
     Decision,

@@ -7,9 +7,9 @@ shift moves q alone (the paper's Section 2), and labels bound r.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._validation import FloatArray
+from abstain._inputs import FloatArray
+from abstain._numerics import clopper_pearson
 from abstain.metrics._confusion import BaseConfusionMetric
-from abstain.selection._binomial import clopper_pearson
 
 __all__ = ["check_prior_range", "worst_case"]
 

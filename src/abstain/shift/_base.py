@@ -15,9 +15,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from abstain._exceptions import NotIdentifiable
-from abstain._kernels.adapt import adapted
-from abstain._validation import (
+from abstain._inputs import (
     FloatArray,
     IntArray,
     check_fraction,
@@ -25,6 +23,8 @@ from abstain._validation import (
     check_proba,
     check_sample_weight,
 )
+from abstain._kernels.adapt import adapted
+from abstain.exceptions import NotIdentifiable
 
 __all__ = ["ShiftEstimator", "adapt_proba", "ratio_of_priors"]
 

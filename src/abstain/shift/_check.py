@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from abstain._exceptions import AssumptionWarning
-from abstain._validation import (
+from abstain._inputs import (
     FloatArray,
     IntArray,
     check_fraction,
@@ -23,6 +22,7 @@ from abstain._validation import (
     check_proba,
     check_sample_weight,
 )
+from abstain.exceptions import AssumptionWarning
 
 __all__ = ["LabelShiftCheck", "check_label_shift"]
 

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from abstain._validation import FloatArray, IntArray
-from abstain.calibration._newton import minimise
+from abstain._inputs import FloatArray, IntArray
+from abstain._numerics import minimise
 from abstain.shift._base import ShiftEstimator, SourcePriors
 from abstain.shift._identifiable import require_regular
 

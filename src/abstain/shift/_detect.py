@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from abstain._validation import FloatArray, check_fraction, check_proba, check_sample_weight
+from abstain._inputs import FloatArray, check_fraction, check_proba, check_sample_weight
 
 __all__ = ["ShiftTest", "detect_shift"]
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from abstain._validation import FloatArray, IntArray, check_priors
+from abstain._inputs import FloatArray, IntArray, check_priors
 from abstain.shift._base import DrawMethod, ShiftEstimator, SourcePriors
 
 __all__ = ["KnownPriors", "NoShift"]

@@ -6,9 +6,9 @@ explain the same target.
 
 import numpy as np
 
-from abstain._exceptions import NotIdentifiable
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.mixture import mixture_derivatives
-from abstain._validation import FloatArray, IntArray
+from abstain.exceptions import NotIdentifiable
 
 __all__ = ["check_identifiable", "require_regular"]
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
+from abstain._inputs import FloatArray, IntArray, check_labels, check_proba
 from abstain._kernels.mixture import expected_classes, mixture_derivatives
 from abstain._kernels.softmax import scaled_softmax
-from abstain._validation import FloatArray, IntArray, check_labels, check_proba
-from abstain.calibration._newton import minimise
+from abstain._numerics import minimise
 from abstain.calibration._scaling import fit_scaling
 from abstain.shift._base import DrawMethod, Sample, ShiftEstimator, SourcePriors
 from abstain.shift._identifiable import check_identifiable

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, optimize, stats
 
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.mixture import mixture_derivatives
-from abstain._validation import FloatArray, IntArray
 from abstain.shift._base import Sample, SourcePriors
 
 __all__ = ["LocalModel", "calibrated_here", "local_model"]

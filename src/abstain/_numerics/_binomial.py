@@ -6,7 +6,7 @@ Not in the paper, which estimates without labels; here held-out labels prove a f
 import numpy as np
 from scipy.special import betaincinv, expit, logit, ndtri
 
-from abstain._validation import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray
 
 __all__ = ["auroc_lower", "auroc_lower_expected", "clopper_pearson"]
 

@@ -11,11 +11,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abstain._frames import as_array
+from abstain._inputs._frames import as_array
 
 __all__ = [
     "FloatArray",
     "IntArray",
+    "Mask",
     "Scale",
     "check_budget",
     "check_classes",
@@ -33,6 +34,7 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 Scale = Literal["probabilities", "logits"]
 
 # How far a row of probabilities may be from summing to 1: float32 softmax outputs of a

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import linalg, optimize
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from abstain._validation import FloatArray
+from abstain._inputs import FloatArray
 
 __all__ = ["Minimum", "minimise", "one_blas_thread"]
 

@@ -8,10 +8,10 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels._jit import compiled, compiled_parallel
 from abstain._kernels.atom_labels import draw_counts
 from abstain._kernels.counter_random import draw_key
-from abstain._validation import FloatArray, IntArray
 
 __all__ = ["sampled_sensitivities"]
 

@@ -7,8 +7,8 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
+from abstain._inputs import FloatArray, IntArray, check_fraction
 from abstain._kernels.ranking import precision_thresholds
-from abstain._validation import FloatArray, IntArray, check_fraction
 from abstain.metrics._atoms import Atoms, Windows
 from abstain.metrics._estimation import Estimation
 from abstain.metrics._operating_point import (

@@ -4,7 +4,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from abstain._validation import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray
 
 __all__ = ["Strategy", "bin_numbers"]
 

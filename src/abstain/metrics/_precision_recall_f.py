@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
-from abstain._validation import FloatArray
+from abstain._inputs import FloatArray
 from abstain.metrics._confusion import BaseConfusionMetric, Solver
 
 __all__ = ["F1", "Average", "FBeta", "Jaccard", "Precision", "Recall"]
