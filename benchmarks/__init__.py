@@ -1,5 +1,6 @@
 """Speed and memory, printed as ratios measured in one run: ``make bench``.
 
 Each ``bench_*.py`` has a ``run()`` that returns rows. ``python -m benchmarks ranking`` runs only
-the files whose names contain a word.
+the files whose names contain a word; ABSTAIN_BENCH_ROWS=100000 keeps whole calls to so many rows.
+``python -m benchmarks.passes`` counts what a call passes through.
 """

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Row", "best_of"]
+__all__ = ["Row", "best_of", "best_of_each"]
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,17 @@ class Row:
 
 def best_of(function: Callable[[], Any], repeats: int = 5) -> float:
     """Return the shortest of several timings in seconds, after one call to warm up."""
-    function()
-    timings = []
-    for _ in range(repeats):
-        start = time.perf_counter()
+    return best_of_each(function, repeats=repeats)[0]
+
+
+def best_of_each(*functions: Callable[[], Any], repeats: int = 5) -> list[float]:
+    """Return ``best_of`` each function, called in turns so that a busy spell meets them all."""
+    for function in functions:
         function()
-        timings.append(time.perf_counter() - start)
-    return min(timings)
+    timings: list[list[float]] = [[] for _ in functions]
+    for _ in range(repeats):
+        for function, taken in zip(functions, timings, strict=True):
+            start = time.perf_counter()
+            function()
+            taken.append(time.perf_counter() - start)
+    return [min(taken) for taken in timings]
