@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
 
-from abstain.cli._tables import write_columns
 from abstain.datasets import screening_clinic
 from benchmarks._row import Row
 
@@ -27,11 +28,11 @@ def run() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         clinic = screening_clinic(5_000, ROWS, random_state=0)
-        write_columns(
-            folder / "validation.parquet", {"logit": clinic.scores_val, "ill": clinic.y_val}
-        )
+        validation = pa.table({"logit": clinic.scores_val, "ill": clinic.y_val})
+        parquet.write_table(validation, folder / "validation.parquet")
         ids = np.char.add("P", np.arange(ROWS).astype(str))
-        write_columns(folder / "target.parquet", {"patient": ids, "logit": clinic.scores_target})
+        target = pa.table({"patient": ids, "logit": clinic.scores_target})
+        parquet.write_table(target, folder / "target.parquet")
         files = [str(folder / "validation.parquet"), str(folder / "target.parquet")]
         out = ["--id", "patient", "--force", "--out"]
         for suffix in ("parquet", "csv"):
