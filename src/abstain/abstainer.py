@@ -4,20 +4,20 @@ Calibrate on labelled validation data, adapt to the class proportions of a targe
 withhold what helps the metric most (the paper's Section 5).
 """
 
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from typing import Any, Literal, Self, get_args
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from abstain import baselines, calibration, metrics, shift
+from abstain import calibration, metrics, scores, shift
+from abstain._flow import Uncertainty, adapted_in_place, flow
 from abstain._inputs import (
     FloatArray,
     Scale,
+    both_columns,
     check_classes,
     check_labels,
     check_same_length,
@@ -28,35 +28,25 @@ from abstain._inputs import (
     read_scores,
 )
 from abstain.calibration import Calibrator
-from abstain.decisions import Decisions, Estimate, EstimatedValue
-from abstain.exceptions import NotIdentifiable, RepairWarning
-from abstain.metrics import Choice, Decision, Metric
-from abstain.policy import Policy
-from abstain.regions import Interval, Mask
-from abstain.rules import Argmax
-from abstain.selection import (
+from abstain.certificates import (
     Certificate,
-    Cost,
     Evidence,
-    Selection,
-    Source,
-    budget_capacity,
     certified_choice,
     certify,
     check_confidence,
     claims_of,
     split_for_certificate,
 )
-from abstain.selection._rates import RATES
+from abstain.decisions import Decisions
+from abstain.exceptions import NotIdentifiable
+from abstain.metrics import Decision, Metric
+from abstain.policy import Policy
+from abstain.regions import Choice
+from abstain.selection import RATES, Cost, Selection
 from abstain.shift import ShiftEstimator
+from abstain.summaries import LabelledSummary, Summary
 
-__all__ = ["Abstainer", "Decisions", "Estimate", "EstimatedValue"]
-
-Uncertainty = Literal["labels", "labels+priors", "labels+priors+calibration"]
-
-# How many draws of the class proportions an interval is made of.
-_PRIOR_DRAWS = 100
-_REPLICATES = 25
+__all__ = ["Abstainer"]
 
 
 class Abstainer(BaseEstimator):
@@ -96,8 +86,7 @@ class Abstainer(BaseEstimator):
     uncertainty : {"labels", "labels+priors", "labels+priors+calibration"}
         What the intervals of ``decisions.estimate`` hold: the noise of the unknown labels alone,
         also that of the estimated class proportions, or also that of the calibration. The last
-        calibrates and adapts again on 25 resamples of the validation data and the batch, and
-        keeps as many copies of the probabilities.
+        calibrates and adapts again on 25 resamples of the validation data and the batch.
     random_state : int, Generator or None
         Seeds whatever is drawn at random. A fixed number gives the same answer on any
         number of threads.
@@ -188,8 +177,8 @@ class Abstainer(BaseEstimator):
         if classes is None:
             classes = classes_by_name(given.names, y_val)
         # What the scores came as tells how precise they are, so the calibrator gets that.
-        scores = np.asarray(given.values)
-        n, n_classes = check_scores(scores, scale=self.scale, name="scores_val").shape
+        values = np.asarray(given.values)
+        n, n_classes = check_scores(values, scale=self.scale, name="scores_val").shape
         columns = check_classes(y_val, n_columns=n_classes, classes=classes, name="y_val")
         codes = check_labels(y_val, classes=columns, n_rows=n, name="y_val")
         weight = check_sample_weight(sample_weight, n_rows=n)
@@ -204,36 +193,38 @@ class Abstainer(BaseEstimator):
         calibrator = clone(
             calibration.get(self.calibration, scale=self.scale, estimating_shift=estimating)
         )
-        calibrator.fit(scores[fitting], columns[codes[fitting]], part, classes=columns)
+        calibrator.fit(values[fitting], columns[codes[fitting]], part, classes=columns)
         self.metric_ = metric
         self.calibrator_ = calibrator
         self.classes_ = calibrator.classes_
-        self._fitting = (scores[fitting], columns[codes[fitting]], part)
-        self._source = Source(calibrator.predict_proba(scores[fitting]), codes[fitting], part)
-        self._certifying: Source | None = None
+        self._labelled = self._calibrated(values[fitting], codes[fitting], part)
+        self._certifying: LabelledSummary | None = None
         if certifying is not None:
-            proba = calibrator.predict_proba(scores[certifying])
-            self._certifying = Source(proba, codes[certifying])
+            self._certifying = self._calibrated(values[certifying], codes[certifying], None)
         return self
+
+    def _calibrated(self, values: Any, codes: Any, weight: FloatArray | None) -> LabelledSummary:
+        proba = both_columns(self.calibrator_.picked.compact(values))
+        return LabelledSummary(proba, codes, weight)
 
     def decide(
         self,
-        scores_target: ArrayLike,
+        scores: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
         score_samples: Iterable[ArrayLike] | None = None,
-    ) -> Decisions:
+    ) -> Decisions[Policy]:
         """Adapt to an unlabelled batch and choose which of its rows to withhold.
 
         Parameters
         ----------
-        scores_target : array-like of shape (n,) or (n, n_classes)
+        scores : array-like of shape (n,) or (n, n_classes)
             Scores of the same classifier on the new rows.
         sample_weight : array-like of shape (n,), optional
             How much each row counts; a whole number equals repetition.
-        score_samples : iterable of array-like, each shaped like ``scores_target``, optional
+        score_samples : iterable of array-like, each shaped like ``scores``, optional
             Draws of test-time dropout for ``score="dropout-variance"``: scores of the same rows
-            with dropout left on. Each is calibrated and adapted as ``scores_target`` is.
+            with dropout left on. Each is calibrated and adapted as ``scores`` is.
 
         Returns
         -------
@@ -241,96 +232,57 @@ class Abstainer(BaseEstimator):
         """
         check_is_fitted(self, "calibrator_")
         self._check_samples(score_samples)
-        given = read_scores(scores_target, self.classes_)
-        proba = self.calibrator_.predict_proba(given.values)
+        given = read_scores(scores, self.classes_)
+        calibrator = self.calibrator_.picked
+        proba = calibrator.compact(given.values)
         weight = check_sample_weight(sample_weight, n_rows=len(proba))
-        estimator = self._estimated_shift(proba, weight)
-        seed = check_seed(self.random_state)
-        proba = estimator.transform(proba)
-        values: Mask | None = None
-        certificate: Certificate | None = None
-        if score_samples is not None:
-            choice, values = self._choose_by_samples(score_samples, proba, weight, estimator)
-        else:
-            choice, certificate = self._choose(proba, weight, seed, estimator)
-        policy = Policy(
-            classes=self.classes_,
-            calibrator=self.calibrator_,
-            source_priors=estimator.source_priors_,
-            priors=estimator.priors_,
-            region=choice.region,
-            rule=choice.rule,
-            metric=self.metric_,
-            selection=self._selection.plain(),
-            # A fitted estimator holds the batch; the policy needs to know only how to estimate.
-            shift=clone(estimator),
-            source=self._source.compact(),
-            certificate=certificate,
-        )
-        if values is None:
-            decisions = policy.decide(proba, weight, seed=seed)
-        else:
-            # A variance over draws is not a function of the probabilities the policy reads.
-            nobody = replace(policy, region=Interval.empty()).decide(proba, weight, seed=seed)
-            decisions = replace(nobody, abstain=values)
-        if self.uncertainty != "labels":
-            draws = estimator.prior_draws(_PRIOR_DRAWS, seed=seed)
-            decisions = replace(decisions, prior_draws=draws)
-        if self.uncertainty == "labels+priors+calibration":
-            copies = tuple(self._replicates(given.values, weight, seed))
-            decisions = replace(decisions, replicates=copies)
-        # The policy carries what was estimated on the batch it was chosen on.
-        estimate = decisions.estimate
-        decided = replace(
-            decisions,
-            policy=replace(policy, estimate=estimate),
-            frame=given.source,
-            carried=given.others,
-        )
-        vars(decided)["estimate"] = estimate  # a copy would estimate it once more
-        return decided
-
-    def _replicates(
-        self, scores: ArrayLike, weight: FloatArray | None, seed: int
-    ) -> Iterator[FloatArray]:
-        """Calibrate and adapt anew on resampled validation data and a resampled batch."""
-        rng = np.random.default_rng(seed)
-        fitting_scores, labels, fitting_weight = self._fitting
-        # Automatic calibration has picked; only what it picked is fitted again.
-        picked = getattr(self.calibrator_, "calibrator_", self.calibrator_)
-        for _ in range(_REPLICATES):
-            source_weight = _resampled(rng, len(labels), fitting_weight)
-            with warnings.catch_warnings():
-                # A class that the resample misses was there when it was calibrated.
-                warnings.simplefilter("ignore", RepairWarning)
-                calibrator = clone(picked).fit(
-                    fitting_scores, labels, source_weight, classes=self.classes_
-                )
-            proba = calibrator.predict_proba(scores)
-            estimator = clone(shift.get(self.shift)).fit(
-                calibrator.predict_proba(fitting_scores),
-                proba,
-                self._source.codes,
-                sample_weight_source=source_weight,
-                sample_weight_target=_resampled(rng, len(proba), weight),
-            )
-            yield estimator.transform(proba)
-
-    def _estimated_shift(self, proba: FloatArray, weight: FloatArray | None) -> ShiftEstimator:
+        seed, selection = check_seed(self.random_state), self._selection
         try:
-            estimator: ShiftEstimator = clone(shift.get(self.shift)).fit(
-                self._source.proba,
+            found = flow(
                 proba,
-                self._source.codes,
-                sample_weight_source=self._source.weight,
-                sample_weight_target=weight,
+                weight,
+                labelled=self._labelled,
+                shift=shift.get(self.shift),
+                metric=self.metric_,
+                selection=selection,
+                seed=seed,
+                uncertainty=self.uncertainty,
+                choose=None if self.confidence is None else self._certified,
+                values=None
+                if score_samples is None
+                else lambda estimator: self._variance(score_samples, estimator, len(proba)),
             )
         except NotIdentifiable as error:
             names = ", ".join(repr(label) for label in self.classes_[[*error.columns]].tolist())
             raise NotIdentifiable(
                 f"{error} These columns are the classes {names}.", error.columns
             ) from error
-        return estimator
+        policy = Policy(
+            classes=self.classes_,
+            calibrator=calibrator,
+            source_priors=found.estimator.source_priors_,
+            priors=found.estimator.priors_,
+            region=found.choice.region,
+            rule=found.choice.rule,
+            metric=self.metric_,
+            estimate=found.estimate,
+            selection=selection.plain(),
+            # A fitted estimator holds the batch; the policy needs to know only how to estimate.
+            shift=clone(found.estimator),
+            source=self._labelled.compact(),
+            certificate=found.certificate,
+        )
+        return policy.decided(
+            found.proba,
+            abstain=found.abstain,
+            sample_weight=weight,
+            seed=seed,
+            moves=found.moves,
+            values=found.values,
+            known_estimate=found.estimate,
+            frame=given.source,
+            carried=given.others,
+        )
 
     @property
     def _selection(self) -> Selection:
@@ -342,65 +294,44 @@ class Abstainer(BaseEstimator):
             decision=self.decision,
         )
 
-    def _choose(
-        self,
-        proba: FloatArray,
-        weight: FloatArray | None,
-        seed: int,
-        estimator: ShiftEstimator,
+    def _certified(
+        self, summary: Summary, estimator: ShiftEstimator
     ) -> tuple[Choice, Certificate | None]:
-        selection, metric = self._selection, self.metric_
+        """Choose, and say what the held-out labels prove about the choice."""
         if self._certifying is None or self.confidence is None:
-            return selection.choose(
-                metric,
-                proba,
-                sample_weight=weight,
-                seed=seed,
-                source=self._source,
-                weights=estimator.weights_,
-            ), None
-        certifying, codes = estimator.transform(self._certifying.proba), self._certifying.codes
-        family = selection.family(metric, proba, weight, seed, self._source, estimator.weights_)
+            raise TypeError("There are no labels to certify with; pass `confidence` to fit().")
+        selection, metric, seed = self._selection, self.metric_, check_seed(self.random_state)
+        ratios = estimator.weights_
+        certifying = self._certifying.at(ratios)
         if self.target is not None:
-            found = certified_choice(
+            return certified_choice(
                 claims_of(metric, self.target),
-                proba,
-                fitting=(estimator.transform(self._source.proba), self._source.codes),
-                certifying=(certifying, codes),
+                summary,
+                fitting=self._labelled.at(ratios),
+                certifying=certifying,
                 confidence=self.confidence,
-                family=family,
-                sample_weight=weight,
+                family=selection.family(metric, summary, seed, self._labelled, ratios),
                 classes=self.classes_,
                 prior_range=self.prior_range,
             )
-            return found.choice, found.certificate
         choice = selection.choose(
-            metric,
-            proba,
-            sample_weight=weight,
-            seed=seed,
-            source=self._source,
-            weights=estimator.weights_,
+            metric, summary, seed=seed, labelled=self._labelled, weights=ratios
         )
-        prediction = choice.rule.predict(certifying)
-        abstain = choice.region.contains(certifying, prediction)
-        evidence = Evidence.of(certifying, codes, prediction, abstain)
+        evidence = Evidence.of(certifying, choice)
         return choice, certify(evidence, confidence=self.confidence, classes=self.classes_)
 
-    def _choose_by_samples(
-        self,
-        score_samples: Iterable[ArrayLike],
-        proba: FloatArray,
-        weight: FloatArray | None,
-        estimator: ShiftEstimator,
-    ) -> tuple[Choice, Mask]:
+    def _variance(
+        self, score_samples: Iterable[ArrayLike], estimator: ShiftEstimator, n_rows: int
+    ) -> FloatArray:
+        """Return the variance of each row over draws, each calibrated and adapted."""
+        calibrator = self.calibrator_.picked
         adapted = (
-            estimator.transform(self.calibrator_.predict_proba(sample)) for sample in score_samples
+            adapted_in_place(calibrator.compact(sample), estimator.weights_)
+            for sample in score_samples
         )
-        capacity = budget_capacity(self.budget or 0.0, len(proba), weight)
-        region, values = baselines.choose_by_samples(adapted, capacity, sample_weight=weight)
-        check_same_length(scores_target=proba, score_samples=values)
-        return Choice(region=region, rule=Argmax()), values >= region.threshold
+        values = scores.dropout_variance(adapted)
+        check_same_length(scores=range(n_rows), score_samples=values)
+        return values
 
     def _check_samples(self, score_samples: Iterable[ArrayLike] | None) -> None:
         if (self.score == "dropout-variance") != (score_samples is not None):
@@ -410,11 +341,7 @@ class Abstainer(BaseEstimator):
             )
 
     def _check_classes(self, metric: Metric, n_classes: int) -> None:
-        if metric.binary_only and n_classes != 2:
-            raise ValueError(
-                f"`metric` {metric.name!r} is for two classes; the scores have {n_classes}. "
-                f"Use a metric for many, such as 'kappa:quadratic', or join the classes."
-            )
+        metric.check_n_classes(n_classes)
         if isinstance(self.target, dict) and n_classes != 2 and {*self.target} & {*RATES}:
             raise ValueError(
                 f"`target` names a sensitivity or specificity, which are for two classes; the "
@@ -435,9 +362,3 @@ class Abstainer(BaseEstimator):
                 f"got {self.uncertainty!r}."
             )
         shift.get(self.shift)
-
-
-def _resampled(rng: np.random.Generator, n: int, weight: FloatArray | None) -> FloatArray:
-    """Return the weights of a bootstrap resample of n rows."""
-    counts = np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
-    return counts if weight is None else counts * weight

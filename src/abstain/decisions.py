@@ -1,61 +1,26 @@
 """Decisions: what was decided about each row of a batch, and what it is expected to do."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from abstain._inputs import FloatArray, IntArray, to_native_frame
-from abstain._kernels.adapt import adapted
-from abstain.baselines import ScoreThreshold
+from abstain._inputs import FloatArray, IntArray, Mask, both_columns, to_native_frame
+from abstain.certificates import Certificate
+from abstain.estimation import Estimate, Move, estimate_rows
 from abstain.metrics import Metric
-from abstain.regions import GainThreshold, Mask
-from abstain.shift import ratio_of_priors
+from abstain.regions import Choice
+from abstain.summaries import summarise
 
-if TYPE_CHECKING:
-    from abstain.policy import Policy
-    from abstain.selection import Certificate
+__all__ = ["Decisions"]
 
-__all__ = ["Decisions", "Estimate", "EstimatedValue", "estimate_metric"]
-
-CONFIDENCE = 0.9
-N_DRAWS = 200
-
-
-@dataclass(frozen=True)
-class EstimatedValue:
-    """A metric estimated without labels, and where its realised value is expected to lie.
-
-    Parameters
-    ----------
-    value : float
-        The estimate.
-    interval : tuple of float
-        Ends of the 90% interval. It holds the noise of the unknown labels: how the metric would
-        come out over and over if labels were drawn from the probabilities; and, where asked for,
-        the uncertainty of the class proportions and of the calibration.
-    """
-
-    value: float
-    interval: tuple[float, float]
-
-    def __str__(self) -> str:
-        return f"{self.value:.4f} (90% interval {self.interval[0]:.4f} to {self.interval[1]:.4f})"
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """The metric on all rows and on the kept rows, both estimated without labels."""
-
-    before: EstimatedValue
-    after: EstimatedValue
+P = TypeVar("P")
 
 
 @dataclass(frozen=True, eq=False)
-class Decisions:
+class Decisions(Generic[P]):
     """What to do with each row of a batch.
 
     Attributes
@@ -67,55 +32,60 @@ class Decisions:
     prediction : ndarray of shape (n,)
         The predicted class label, also where abstaining.
     priors, source_priors : ndarray of shape (n_classes,)
-        Estimated class proportions of the target, and those of the validation data.
+        Estimated class proportions of the batch, and those of the validation data.
     classes : ndarray of shape (n_classes,)
         The label of each column.
+    metric : Metric
+        What the rule was chosen for.
+    choice : Choice
+        What is withheld, and how the rest is predicted.
     policy : Policy
         The rule, as data.
     certificate : Certificate or None
         What held-out labels prove about the rule, where that was asked for.
     sample_weight : ndarray of shape (n,) or None
         How much each row counts.
-    prior_draws : ndarray of shape (n_draws, n_classes) or None
-        Class proportions drawn from their uncertainty, which the intervals then hold too.
-    replicates : tuple of ndarray or None
-        What ``proba`` would be from resampled validation and target data, which the intervals
-        then hold too.
+    values : ndarray of shape (n,) or None
+        The score that ordered the rows, where the probabilities do not tell it.
     frame : frame or None
         The frame the scores came in, if they did.
-    carried : tuple of str
-        Its columns that are no scores, such as an id.
     """
 
+    # Of two classes the probability of the positive one: half the memory of two columns.
+    compact: FloatArray
     abstain: Mask
-    proba: FloatArray
-    prediction: NDArray[Any]
+    choice: Choice
+    metric: Metric
     classes: NDArray[Any]
-    policy: "Policy"
+    priors: FloatArray
+    source_priors: FloatArray
+    policy: P
+    certificate: Certificate | None = None
     sample_weight: FloatArray | None = None
     seed: int = 0
-    prior_draws: FloatArray | None = None
-    replicates: tuple[FloatArray, ...] | None = None
+    moves: tuple[Move, ...] = ()
+    values: FloatArray | None = None
+    known_estimate: Estimate | None = None
     frame: Any = None
-    carried: tuple[str, ...] = ()
+    carried: tuple[str, ...] = field(default=())
 
     def __len__(self) -> int:
         return len(self.abstain)
 
-    @property
-    def priors(self) -> FloatArray:
-        """Estimated class proportions of the target."""
-        return self.policy.priors
+    @cached_property
+    def proba(self) -> FloatArray:
+        """Calibrated, adapted probabilities, a column per class."""
+        return both_columns(self.compact)
 
     @property
-    def source_priors(self) -> FloatArray:
-        """Class proportions of the validation data."""
-        return self.policy.source_priors
+    def columns(self) -> IntArray:
+        """The predicted column of each row."""
+        return self.choice.rule.predict(self.compact)
 
-    @property
-    def certificate(self) -> "Certificate | None":
-        """What held-out labels prove about the rule, where that was asked for."""
-        return self.policy.certificate
+    @cached_property
+    def prediction(self) -> NDArray[Any]:
+        """The predicted class label of each row, also where abstaining."""
+        return self.classes[self.columns]
 
     @property
     def abstention_rate(self) -> float:
@@ -125,20 +95,11 @@ class Decisions:
     @cached_property
     def estimate(self) -> Estimate:
         """The metric before and after abstaining, estimated on these rows without labels."""
-        return estimate_metric(
-            self.policy.metric,
-            self.proba,
-            self.policy.rule.predict(self.proba),
-            self.abstain,
-            sample_weight=self.sample_weight,
-            seed=self.seed,
-            # Ratios of drawn to estimated proportions move the probabilities.
-            prior_ratios=(
-                None
-                if self.prior_draws is None
-                else [ratio_of_priors(drawn, self.priors) for drawn in self.prior_draws]
-            ),
-            replicates=self.replicates,
+        if self.known_estimate is not None:
+            return self.known_estimate
+        rows = summarise(self.proba, self.sample_weight)
+        return estimate_rows(
+            self.metric, rows, self.columns, self.abstain, seed=self.seed, moves=self.moves
         )
 
     @property
@@ -149,13 +110,21 @@ class Decisions:
         a score of uncertainty. Where a window of rows is withheld as a whole, its rows share the
         estimated improvement of the metric and the others have 0.
         """
-        region = self.policy.region
-        if isinstance(region, GainThreshold):
-            return region.score(self.proba, self.policy.rule.predict(self.proba))
-        if isinstance(region, ScoreThreshold):
-            return region.values(self.proba)
+        if self.values is not None:
+            return self.values
+        score = self.choice.region.score(self.compact, self.columns)
+        if score is not None:
+            return score
         improvement = self.estimate.after.value - self.estimate.before.value
-        return np.where(self.abstain, improvement / max(int(self.abstain.sum()), 1), 0.0)
+        each = np.nan_to_num(improvement) / max(int(self.abstain.sum()), 1)
+        return np.where(self.abstain, each, 0.0)
+
+    @property
+    def priority(self) -> FloatArray:
+        """How pressing each row is: higher comes first, and what is withheld before the rest."""
+        if self.values is not None:
+            return self.values
+        return self.choice.region.priority(self.compact, self.columns, self.choice.rule)
 
     def to_frame(self) -> Any:
         """Return one row per decision, in the kind of frame that the scores came in.
@@ -167,7 +136,7 @@ class Decisions:
         """
         columns: dict[str, Any] = {
             "abstain": self.abstain,
-            "reason": np.where(self.abstain, self.policy.region.describe(), ""),
+            "reason": np.where(self.abstain, self.choice.region.describe(), ""),
             "prediction": self.prediction,
             "gain": self.gain,
         }
@@ -178,61 +147,5 @@ class Decisions:
     def __repr__(self) -> str:
         return (
             f"<Decisions: {int(self.abstain.sum())} of {len(self)} rows withheld "
-            f"({self.abstention_rate:.1%}), metric {self.policy.metric.name}>"
+            f"({self.abstention_rate:.1%}), metric {self.metric.name}>"
         )
-
-
-def estimate_metric(
-    metric: Metric,
-    proba: FloatArray,
-    prediction: IntArray,
-    abstain: Mask,
-    *,
-    sample_weight: FloatArray | None = None,
-    seed: int = 0,
-    prior_ratios: Sequence[FloatArray] | None = None,
-    replicates: Sequence[FloatArray] | None = None,
-) -> Estimate:
-    """Estimate a metric on all rows and on the kept rows, with 90% intervals.
-
-    With ``prior_ratios`` the labels are drawn from the probabilities as they would be at other
-    class proportions, those drawn from the uncertainty of the shift; with ``replicates``, from
-    other probabilities altogether, those of other validation data.
-    """
-
-    def on(rows: Mask) -> EstimatedValue:
-        weight = None if sample_weight is None else sample_weight[rows]
-        columns = prediction[rows]
-        value = metric.expected(proba[rows], prediction=columns, sample_weight=weight)
-
-        def draws(moved: FloatArray, n_draws: int, number: int) -> FloatArray:
-            return metric.draws(
-                moved,
-                prediction=columns,
-                sample_weight=weight,
-                n_draws=n_draws,
-                seed=seed + number,
-            )
-
-        if replicates is not None:
-            moved = [replicate[rows] for replicate in replicates]
-        elif prior_ratios is not None:
-            moved = [adapted(proba[rows], ratios) for ratios in prior_ratios]
-        else:
-            return EstimatedValue(value, _interval(draws(proba[rows], N_DRAWS, 0), value))
-        # Draws of labels that share their probabilities tell less, so there are more of them.
-        each = -(-2 * N_DRAWS // len(moved))
-        found = [draws(part, each, number) for number, part in enumerate(moved)]
-        return EstimatedValue(value, _interval(np.concatenate(found), value))
-
-    return Estimate(before=on(np.ones_like(abstain)), after=on(~abstain))
-
-
-def _interval(draws: FloatArray, value: float) -> tuple[float, float]:
-    """Return the central interval of the draws, wide enough to hold the value itself."""
-    finite = draws[np.isfinite(draws)]
-    if not finite.size or not np.isfinite(value):
-        return (float("nan"), float("nan"))
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(finite, [tail, 1 - tail])
-    return (min(float(low), value), max(float(high), value))

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import warnings
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -17,22 +17,23 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 
 import abstain
-from abstain import calibration, metrics, shift
+from abstain import calibration, metrics, regions, rules, shift
 from abstain._files import write_text
-from abstain._inputs import FloatArray, check_sample_weight, read_scores
-from abstain._kernels.adapt import adapted
-from abstain.baselines import ScoreThreshold
+from abstain._flow import adapted_in_place, flow
+from abstain._inputs import FloatArray, both_columns, check_sample_weight, read_scores
 from abstain.calibration import Calibrator
-from abstain.decisions import Decisions, Estimate, EstimatedValue
+from abstain.certificates import Certificate
+from abstain.decisions import Decisions
+from abstain.estimation import Estimate
 from abstain.exceptions import AssumptionWarning, PolicyError
 from abstain.metrics import Metric
-from abstain.regions import GainThreshold, Interval, ProbabilityBoxes, Region, TopShare
-from abstain.rules import DecisionRule, rule_from_dict
-from abstain.selection import AssumptionCheck, Certificate, Selection, Source, check_mixture
-from abstain.shift import ShiftEstimator, ratio_of_priors
+from abstain.regions import Choice, Region
+from abstain.rules import DecisionRule
+from abstain.selection import Selection
+from abstain.shift import LabelShiftCheck, ShiftEstimator, ratio_of_priors
+from abstain.summaries import LabelledSummary, summarise
 
 __all__ = ["Policy"]
 
@@ -70,11 +71,11 @@ class Policy:
         How much was to be withheld, and by what order; for :meth:`adapt`.
     shift : ShiftEstimator or None
         How the class proportions were estimated; for :meth:`adapt`.
-    source : Source or None
-        A compact summary of the labelled source; for :meth:`adapt`.
+    source : LabelledSummary or None
+        A compact summary of the validation data; for :meth:`adapt`.
     certificate : Certificate or None
         What held-out labels prove about the rule.
-    assumption : AssumptionCheck or None
+    assumption : LabelShiftCheck or None
         Of an adapted policy: whether label shift explains the recent scores.
     created : str
         When, in UTC.
@@ -92,9 +93,9 @@ class Policy:
     estimate: Estimate | None = None
     selection: Selection | None = None
     shift: ShiftEstimator | None = None
-    source: Source | None = None
+    source: LabelledSummary | None = None
     certificate: Certificate | None = None
-    assumption: AssumptionCheck | None = None
+    assumption: LabelShiftCheck | None = None
     created: str = field(default_factory=_now)
     version: str = abstain.__version__
 
@@ -108,12 +109,18 @@ class Policy:
             f"{self.region.describe()}, made {self.created}>"
         )
 
+    @property
+    def choice(self) -> Choice:
+        """What is withheld, and how the rest is predicted."""
+        return Choice(self.region, self.rule)
+
     def predict_proba(self, scores: ArrayLike) -> FloatArray:
         """Return calibrated, adapted probabilities of shape (n, n_classes)."""
-        values = read_scores(scores, self.classes).values
-        return adapted(self.calibrator.predict_proba(values), self._weights)
+        return both_columns(self._compact(read_scores(scores, self.classes).values))
 
-    def apply(self, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> Decisions:
+    def apply(
+        self, scores: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> "Decisions[Policy]":
         """Decide about new rows, one or many.
 
         Parameters
@@ -130,24 +137,31 @@ class Policy:
             The decision about a row depends on that row alone.
         """
         given = read_scores(scores, self.classes)
-        proba = self.predict_proba(given.values)
-        weight = check_sample_weight(sample_weight, n_rows=len(proba))
-        return replace(self.decide(proba, weight), frame=given.source, carried=given.others)
-
-    def decide(
-        self, proba: FloatArray, sample_weight: FloatArray | None = None, *, seed: int = 0
-    ) -> Decisions:
-        """Decide about rows whose calibrated, adapted probabilities are known already."""
-        columns = self.rule.predict(proba)
-        return Decisions(
-            abstain=self.region.contains(proba, columns),
-            proba=proba,
-            prediction=self.classes[columns],
-            classes=self.classes,
-            policy=self,
-            sample_weight=sample_weight,
-            seed=seed,
+        proba = self._compact(given.values)
+        return self.decided(
+            proba,
+            abstain=self.choice.apply(proba)[1],
+            sample_weight=check_sample_weight(sample_weight, n_rows=len(proba)),
+            frame=given.source,
+            carried=given.others,
         )
+
+    def decided(self, proba: FloatArray, **facts: Any) -> "Decisions[Policy]":
+        """Return the decisions about rows of calibrated, adapted, compact probabilities."""
+        return Decisions(
+            compact=proba,
+            choice=self.choice,
+            metric=self.metric,
+            classes=self.classes,
+            priors=self.priors,
+            source_priors=self.source_priors,
+            certificate=self.certificate,
+            policy=self,
+            **facts,
+        )
+
+    def _compact(self, scores: Any) -> FloatArray:
+        return adapted_in_place(self.calibrator.compact(scores), self._weights)
 
     def adapt(
         self,
@@ -192,39 +206,33 @@ class Policy:
                 "This policy is certified at every prevalence and needs no adapting. Pass "
                 "drop_certificate=True to choose again without the certificate."
             )
-        recent = read_scores(scores_recent, self.classes).values
-        calibrated = self.calibrator.predict_proba(recent)
-        weight = check_sample_weight(sample_weight, n_rows=len(calibrated))
-        assumption = check_mixture(self.source, calibrated, weight)
-        if not assumption.passes:
-            warnings.warn(f"Adapting a policy: {assumption}.", AssumptionWarning, stacklevel=2)
-        estimator = clone(self.shift).fit(
-            self.source.proba,
-            calibrated,
-            self.source.codes,
-            sample_weight_source=self.source.weight,
-            sample_weight_target=weight,
+        proba = self.calibrator.compact(read_scores(scores_recent, self.classes).values)
+        weight = check_sample_weight(sample_weight, n_rows=len(proba))
+        check = shift.label_shift_check(
+            self.source, summarise(proba, weight), classes=self.classes.tolist()
         )
-        proba = adapted(calibrated, estimator.weights_)
-        choice = self.selection.choose(
-            self.metric,
+        if not check.fits:
+            warnings.warn(f"Adapting a policy: {check.summary()}", AssumptionWarning, stacklevel=2)
+        found = flow(
             proba,
-            sample_weight=weight,
-            source=self.source,
-            weights=estimator.weights_,
+            weight,
+            labelled=self.source,
+            shift=self.shift,
+            metric=self.metric,
+            selection=self.selection,
         )
-        policy = replace(
+        return replace(
             self,
-            source_priors=estimator.source_priors_,
-            priors=estimator.priors_,
-            region=choice.region,
-            rule=choice.rule,
+            source_priors=found.estimator.source_priors_,
+            priors=found.estimator.priors_,
+            region=found.choice.region,
+            rule=found.choice.rule,
+            estimate=found.estimate,
             certificate=None,
-            assumption=assumption,
+            assumption=check,
             created=_now(),
             version=abstain.__version__,
         )
-        return replace(policy, estimate=policy.decide(proba, weight).estimate)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the policy as plain data."""
@@ -234,7 +242,7 @@ class Policy:
             "library_version": self.version,
             "created": self.created,
             "metric": self.metric.to_dict(),
-            "estimate": _estimate_to_dict(self.estimate),
+            "estimate": _optional(self.estimate),
             "classes": _classes_to_list(self.classes),
             "calibration": self.calibrator.to_dict(),
             "priors": {
@@ -246,7 +254,7 @@ class Policy:
             "certificate": _optional(self.certificate),
             "assumption": _optional(self.assumption),
             "selection": _optional(self.selection),
-            "shift": None if self.shift is None else _shift_to_dict(self.shift),
+            "shift": shift.to_dict(self.shift),
             "source": _optional(self.source),
         }
 
@@ -281,15 +289,15 @@ class Policy:
             calibrator=calibration.from_dict(data["calibration"], classes=classes),
             source_priors=source,
             priors=target,
-            region=_region_from_dict(data["withhold"]),
-            rule=rule_from_dict(data["decision"]),
+            region=regions.from_dict(data["withhold"]),
+            rule=rules.from_dict(data["decision"]),
             metric=metrics.from_dict(data["metric"]),
-            estimate=_estimate_from_dict(data["estimate"]),
+            estimate=_read_optional(Estimate, data["estimate"]),
             certificate=_read_optional(Certificate, data["certificate"]),
-            assumption=_read_optional(AssumptionCheck, data["assumption"]),
+            assumption=_read_optional(LabelShiftCheck, data["assumption"]),
             selection=_read_optional(Selection, data["selection"]),
-            shift=_shift_from_dict(data["shift"]),
-            source=_read_optional(Source, data["source"]),
+            shift=shift.from_dict(data["shift"]),
+            source=_read_optional(LabelledSummary, data["source"]),
             created=data["created"],
             version=data["library_version"],
         )
@@ -360,27 +368,6 @@ def _read_optional(kind: Any, data: dict[str, Any] | None) -> Any:
     return None if data is None else kind.from_dict(data)
 
 
-def _shift_to_dict(estimator: ShiftEstimator) -> dict[str, Any] | None:
-    """Return the estimator's name and parameters; None where these are more than plain data."""
-    parameters = {
-        key: value.tolist() if isinstance(value, np.ndarray) else value
-        for key, value in estimator.get_params(deep=False).items()
-    }
-    try:
-        json.dumps(parameters, allow_nan=False)
-        shift.get(estimator.name)
-    except (TypeError, ValueError):
-        return None
-    return {"name": estimator.name, "parameters": parameters}
-
-
-def _shift_from_dict(data: dict[str, Any] | None) -> ShiftEstimator | None:
-    if data is None:
-        return None
-    estimator: ShiftEstimator = shift.get(data["name"]).set_params(**data["parameters"])
-    return estimator
-
-
 def _classes_to_list(classes: NDArray[Any]) -> list[Any]:
     labels: list[Any] = classes.tolist()
     for label in labels:
@@ -389,46 +376,3 @@ def _classes_to_list(classes: NDArray[Any]) -> list[Any]:
                 f"A policy can store classes that are text or numbers; {label!r} is neither."
             )
     return labels
-
-
-def _region_from_dict(data: dict[str, Any]) -> Region:
-    regions = (GainThreshold, Interval, ProbabilityBoxes, ScoreThreshold, TopShare)
-    kinds = {region.kind: region for region in regions}
-    if data["kind"] not in kinds:
-        raise ValueError(f"unknown region {data['kind']!r}; known are {sorted(kinds)}")
-    region: Region = kinds[data["kind"]].from_dict(data)
-    return region
-
-
-def _estimate_to_dict(estimate: Estimate | None) -> dict[str, Any] | None:
-    if estimate is None:
-        return None
-    # JSON has no NaN; None stands for a value that is not defined.
-    return {
-        moment: {
-            "value": _number_or_none(part["value"]),
-            "interval": [_number_or_none(end) for end in part["interval"]],
-        }
-        for moment, part in asdict(estimate).items()
-    }
-
-
-def _estimate_from_dict(data: dict[str, Any] | None) -> Estimate | None:
-    if data is None:
-        return None
-    before, after = (
-        EstimatedValue(
-            _nan_if_none(data[moment]["value"]),
-            (_nan_if_none(data[moment]["interval"][0]), _nan_if_none(data[moment]["interval"][1])),
-        )
-        for moment in ("before", "after")
-    )
-    return Estimate(before=before, after=after)
-
-
-def _number_or_none(value: float) -> float | None:
-    return value if np.isfinite(value) else None
-
-
-def _nan_if_none(value: float | None) -> float:
-    return float("nan") if value is None else float(value)

@@ -18,6 +18,7 @@ __all__ = [
     "IntArray",
     "Mask",
     "Scale",
+    "both_columns",
     "check_budget",
     "check_classes",
     "check_fraction",
@@ -81,6 +82,11 @@ def check_scores(
         )
     _check_finite(matrix, name)
     return _normalised(matrix, name) if scale == "probabilities" else matrix
+
+
+def both_columns(proba: FloatArray) -> FloatArray:
+    """Return probabilities with a column per class; one dimension is the positive class of two."""
+    return proba if proba.ndim == 2 else np.column_stack([1 - proba, proba])
 
 
 def check_proba(

@@ -84,3 +84,19 @@ def top_share(proba: FloatArray, k: int) -> FloatArray:
             total += row[n_classes - 1 - i]
         share[x] = total
     return share
+
+
+def confusion_moments(
+    proba: FloatArray, prediction: IntArray, weight: FloatArray, withheld: NDArray[np.bool_]
+) -> tuple[FloatArray, FloatArray]:
+    """Return sums of p and of p p' over the kept and the withheld rows, by predicted class."""
+    k = proba.shape[1]
+    sums, squares = np.zeros((2, k, k)), np.zeros((2, k, k, k))
+    for g in range(2):
+        for j in range(k):
+            rows = (withheld == bool(g)) & (prediction == j)
+            w = np.ones(int(rows.sum())) if not weight.size else weight[rows]
+            p = proba[rows]
+            sums[g, :, j] = w @ p
+            squares[g, j] = (p * w[:, None]).T @ p
+    return sums, squares

@@ -3,14 +3,24 @@
 from abstain._numerics._binomial import auroc_lower, auroc_lower_expected, clopper_pearson
 from abstain._numerics._bins import Strategy, bin_numbers
 from abstain._numerics._newton import Minimum, minimise, one_blas_thread
+from abstain._numerics._plain import nan_if_none, plain
+from abstain._numerics._progress import progress, progress_bar
+from abstain._numerics._registry import Registry
+from abstain._numerics._resample import resampled_weight
 
 __all__ = [
     "Minimum",
+    "Registry",
     "Strategy",
     "auroc_lower",
     "auroc_lower_expected",
     "bin_numbers",
     "clopper_pearson",
     "minimise",
+    "nan_if_none",
     "one_blas_thread",
+    "plain",
+    "progress",
+    "progress_bar",
+    "resampled_weight",
 ]

@@ -15,6 +15,7 @@ from abstain.calibration._measures import (
 )
 from abstain.calibration._platt import PlattScaling
 from abstain.calibration._registry import from_dict, get
+from abstain.calibration._scaling import fit_scaling as fit_scaling
 from abstain.calibration._temperature import BiasCorrectedTemperatureScaling, TemperatureScaling
 from abstain.calibration._vector import NoBiasVectorScaling, VectorScaling
 

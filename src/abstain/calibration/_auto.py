@@ -4,10 +4,11 @@ Where a label shift is to be estimated, calibrators with a bias for each class c
 paper, and the study it builds on, found that EM without them mistakes bias for shift.
 """
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from abstain._inputs import FloatArray, IntArray, Scale
 from abstain.calibration._base import Calibrator
@@ -128,12 +129,32 @@ class AutoCalibration(Calibrator):
         error = float(np.sqrt(variance / weight.sum()))
         return best if mean > error else preferred
 
+    def fit(
+        self,
+        scores: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        classes: Sequence[Any] | NDArray[Any] | None = None,
+    ) -> Self:
+        """Fit all candidates on labelled scores, and keep the best; as ``Calibrator.fit``."""
+        super().fit(scores, y, sample_weight, classes=classes)
+        self.calibrator_.classes_ = self.classes_
+        return self
+
+    @property
+    def picked(self) -> Calibrator:
+        """The calibrator that was picked."""
+        return self.calibrator_
+
     def _proba(self, logits: FloatArray) -> FloatArray:
         return self.calibrator_._proba(logits)
 
+    def _calibrated(self, scores: NDArray[Any], n_classes: int) -> FloatArray:
+        return self.calibrator_._calibrated(scores, n_classes)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the picked calibrator as plain data; it comes back as what was picked."""
-        self.calibrator_.classes_ = self.classes_
         return self.calibrator_.to_dict()
 
     @classmethod

@@ -14,14 +14,21 @@ from abstain._inputs import (
     FloatArray,
     IntArray,
     Scale,
+    as_array,
+    both_columns,
     check_classes,
     check_labels,
     check_sample_weight,
+    check_scores,
     to_logits,
 )
+from abstain._kernels._threads import over_rows
 from abstain.exceptions import RepairWarning
 
 __all__ = ["Calibrator"]
+
+# Rows calibrated at a time: what is between stays in near cache.
+_ROWS = 16_384
 
 
 class Calibrator(BaseEstimator, ABC):
@@ -105,10 +112,42 @@ class Calibrator(BaseEstimator, ABC):
         -------
         ndarray of shape (n, n_classes)
         """
+        return both_columns(self.compact(scores))
+
+    def compact(self, scores: ArrayLike) -> FloatArray:
+        """Return calibrated probabilities, of two classes those of the positive one alone.
+
+        Scores are checked and calibrated part by part, so no copy of all of them is made.
+        """
         if not hasattr(self, "classes_"):
             # Scikit-learn's check takes longer than a row does; it is asked for its message.
             check_is_fitted(self)
-        return self._proba(to_logits(scores, scale=self.scale, n_classes=len(self.classes_)))
+        values = np.asarray(as_array(scores))
+        n_classes = len(self.classes_)
+        if len(values) <= _ROWS:
+            return _compact(self._calibrated(values, n_classes))
+        shape = len(values) if n_classes == 2 else (len(values), n_classes)
+        result = np.empty(shape)
+
+        def calibrate(begin: int, end: int) -> None:
+            result[begin:end] = _compact(self._calibrated(values[begin:end], n_classes))
+
+        try:
+            over_rows(calibrate, len(values), size=_ROWS)
+        except ValueError:
+            # The message should speak of all rows, not of a part.
+            check_scores(values, scale=self.scale, n_classes=n_classes)
+            raise
+        return result
+
+    @property
+    def picked(self) -> "Calibrator":
+        """The calibrator that does the work: this one, unless it has picked another."""
+        return self
+
+    def _calibrated(self, scores: NDArray[Any], n_classes: int) -> FloatArray:
+        """Return probabilities of unchecked scores, a column per class."""
+        return self._proba(to_logits(scores, scale=self.scale, n_classes=n_classes))
 
     @abstractmethod
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
@@ -132,6 +171,10 @@ class Calibrator(BaseEstimator, ABC):
             setattr(calibrator, key, np.array(data[key], dtype=np.float64))
         calibrator.classes_ = classes
         return calibrator
+
+
+def _compact(proba: FloatArray) -> FloatArray:
+    return proba[:, 1] if proba.shape[1] == 2 else proba
 
 
 def _check_present(codes: IntArray, weight: FloatArray | None, classes: NDArray[Any]) -> None:

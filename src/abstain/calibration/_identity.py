@@ -1,10 +1,9 @@
 """No calibration: scores taken at their word."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray, check_proba
 from abstain.calibration._scaling import ScalingCalibrator
@@ -41,20 +40,8 @@ class IdentityCalibration(ScalingCalibrator):
         self.slope_ = np.ones(logits.shape[1])
         self.bias_ = np.zeros(logits.shape[1])
 
-    def predict_proba(self, scores: ArrayLike) -> FloatArray:
-        """Return the probabilities as they came, or the softmax of logits.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n,) or (n, n_classes)
-            Scores on the scale the calibrator was fitted on.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-        """
-        check_is_fitted(self)
+    def _calibrated(self, scores: NDArray[Any], n_classes: int) -> FloatArray:
         if self.scale == "logits":
-            return super().predict_proba(scores)
+            return super()._calibrated(scores, n_classes)
         # Not through logarithms, which would move the last digit and lift the zeros.
-        return check_proba(scores, name="scores", n_classes=len(self.classes_)).copy()
+        return check_proba(scores, name="scores", n_classes=n_classes)

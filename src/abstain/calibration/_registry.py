@@ -1,11 +1,11 @@
 """Calibrators by name, and back from the data a policy stores."""
 
-import difflib
 from typing import Any
 
 from numpy.typing import NDArray
 
 from abstain._inputs import Scale
+from abstain._numerics import Registry
 from abstain.calibration._auto import AutoCalibration
 from abstain.calibration._base import Calibrator
 from abstain.calibration._beta import BetaCalibration
@@ -18,21 +18,24 @@ from abstain.calibration._vector import NoBiasVectorScaling, VectorScaling
 
 __all__ = ["from_dict", "get"]
 
-_CALIBRATORS: dict[str, type[Calibrator]] = {
-    calibrator.name: calibrator
-    for calibrator in (
-        AutoCalibration,
-        BetaCalibration,
-        BiasCorrectedTemperatureScaling,
-        DirichletCalibration,
-        IdentityCalibration,
-        IsotonicCalibration,
-        NoBiasVectorScaling,
-        PlattScaling,
-        TemperatureScaling,
-        VectorScaling,
-    )
-}
+_CALIBRATORS: Registry[type[Calibrator]] = Registry(
+    "calibration",
+    [
+        (calibrator.name, calibrator)
+        for calibrator in (
+            AutoCalibration,
+            BetaCalibration,
+            BiasCorrectedTemperatureScaling,
+            DirichletCalibration,
+            IdentityCalibration,
+            IsotonicCalibration,
+            NoBiasVectorScaling,
+            PlattScaling,
+            TemperatureScaling,
+            VectorScaling,
+        )
+    ],
+)
 
 
 def get(
@@ -68,7 +71,7 @@ def get(
         return calibration
     if calibration == AutoCalibration.name:
         return AutoCalibration(scale=scale, estimating_shift=estimating_shift)
-    return _by_name(calibration)(scale=scale)
+    return _CALIBRATORS[calibration](scale=scale)
 
 
 def from_dict(data: dict[str, Any], *, classes: NDArray[Any]) -> Calibrator:
@@ -85,19 +88,4 @@ def from_dict(data: dict[str, Any], *, classes: NDArray[Any]) -> Calibrator:
     -------
     Calibrator
     """
-    return _by_name(data["name"]).from_dict(data, classes=classes)
-
-
-def _by_name(name: str) -> type[Calibrator]:
-    if not isinstance(name, str):
-        raise TypeError(
-            f"`calibration` must be a name or a Calibrator; got {type(name).__name__}."
-        )
-    if name not in _CALIBRATORS:
-        near = difflib.get_close_matches(name, _CALIBRATORS, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ValueError(
-            f"`calibration` {name!r} is not known.{hint} "
-            f"There are: {', '.join(sorted(_CALIBRATORS))}."
-        )
-    return _CALIBRATORS[name]
+    return _CALIBRATORS[data["name"]].from_dict(data, classes=classes)

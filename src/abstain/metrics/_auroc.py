@@ -4,8 +4,8 @@ from typing import ClassVar
 
 from abstain._inputs import FloatArray
 from abstain._kernels.ranking import auroc_windows
-from abstain.metrics._atoms import Atoms, Windows
 from abstain.metrics._ranking import RankingMetric
+from abstain.summaries import Atoms, Windows
 
 __all__ = ["AUROC"]
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.ranking import average_precision_windows
-from abstain.metrics._atoms import Atoms, Windows
 from abstain.metrics._ranking import RankingMetric
+from abstain.summaries import Atoms, Windows
 
 __all__ = ["AveragePrecision"]
 

@@ -4,42 +4,48 @@ The expected value treats each row's probabilities as the distribution of its un
 (the paper's Section 5); the observed value is what everybody else calls the metric.
 """
 
+import inspect
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, Self, get_args
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
-from abstain._inputs import FloatArray
-from abstain.regions import Region
-from abstain.rules import DecisionRule
+from abstain._inputs import (
+    FloatArray,
+    IntArray,
+    Mask,
+    check_budget,
+    check_labels,
+    check_proba,
+    check_sample_weight,
+)
+from abstain.metrics._curve import BudgetCurve, Point
+from abstain.regions import Choice
+from abstain.summaries import RowSummary, Summary
 
-__all__ = ["Choice", "Decision", "Metric"]
+__all__ = ["Decision", "Metric"]
 
 Decision = Literal["argmax", "optimal"]
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What a metric wants done with a batch: whom to withhold, how to predict the rest."""
-
-    region: Region
-    rule: DecisionRule
-
-
-class Metric(ABC):
+class Metric(BaseEstimator, ABC):
     """Base of all metrics.
 
-    Subclasses set the three class attributes and define the abstract methods. Probabilities
-    are ``(n, n_classes)``, or ``(n,)`` for the positive class of two. ``prediction`` holds
-    column numbers, argmax when not given; a metric of the ranking alone does not read it.
+    Subclasses set the class attributes and define the abstract methods, which take what is
+    checked already. Probabilities are ``(n, n_classes)``, or ``(n,)`` for the positive class of
+    two. Parameters follow scikit-learn's contract, so ``metric__specificity`` can be searched.
     """
 
     #: Whether larger values are better.
     greater_is_better: bool = True
     #: Whether the metric is for two classes only.
     binary_only: ClassVar[bool] = False
+    #: Whether it is chosen for on the order of two classes' probabilities alone.
+    ranks: ClassVar[bool] = False
     #: The least and the greatest value there can be; infinite where there is no bound.
     value_range: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     #: The registered name up to ``=`` or ``:``, and a whole one as an example.
@@ -73,7 +79,26 @@ class Metric(ABC):
         """Return this metric with what else ``to_dict`` put into the data."""
         return self
 
-    @abstractmethod
+    def check_parameters(self) -> None:
+        """Raise if a parameter is not what it should be; they may have been set one by one."""
+        return None
+
+    def check_n_classes(self, n_classes: int) -> None:
+        """Raise if the metric is not for this number of classes."""
+        if self.binary_only and n_classes != 2:
+            raise ValueError(
+                f"`metric` {self.name!r} is for two classes; the scores have {n_classes}. "
+                f"Use a metric for many, such as 'kappa:quadratic', or join the classes."
+            )
+
+    def bins_for(self, n_rows: int) -> int | None:
+        """Return in how many bins of p a batch of so many rows is summed; None for not at all."""
+        return None
+
+    def coarseness(self, summary: Summary, capacity: float) -> float:
+        """Return about how far the bins of a summary move the value, before and after."""
+        return 0.0
+
     def expected(
         self,
         proba: ArrayLike,
@@ -81,9 +106,26 @@ class Metric(ABC):
         prediction: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Estimate the metric without labels, from calibrated probabilities."""
+        """Estimate the metric without labels, from calibrated probabilities.
 
-    @abstractmethod
+        Parameters
+        ----------
+        proba : array-like of shape (n, n_classes) or (n,)
+            Calibrated probabilities.
+        prediction : array-like of shape (n,), optional
+            Predicted column of each row; argmax when not given. A metric of the ranking alone
+            does not read it.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts; a whole number equals repetition.
+
+        Returns
+        -------
+        float
+            NaN where the metric is not defined, such as without a class that it needs.
+        """
+        rows, columns = self._checked(proba, prediction, sample_weight)
+        return self._expected(rows, columns)
+
     def observed(
         self,
         y_true: ArrayLike,
@@ -95,16 +137,35 @@ class Metric(ABC):
     ) -> float:
         """Compute the metric from true labels.
 
-        Labels are column numbers, or any labels when ``classes`` names the columns.
-        """
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            Column numbers, or any labels when ``classes`` names the columns.
+        proba : array-like of shape (n, n_classes) or (n,)
+            Probabilities; a metric of predictions reads them for these where not given.
+        prediction : array-like of shape (n,), optional
+            Predicted column of each row; argmax when not given.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts; a whole number equals repetition.
+        classes : ndarray of shape (n_classes,), optional
+            The label of each column.
 
-    @abstractmethod
+        Returns
+        -------
+        float
+            NaN where the metric is not defined.
+        """
+        rows, columns = self._checked(proba, prediction, sample_weight)
+        n, n_classes = rows.proba.shape
+        codes = check_labels(y_true, classes=classes, n_classes=n_classes, n_rows=n, name="y_true")
+        return self._observed(codes, rows, columns)
+
     def draws(
         self,
-        proba: FloatArray,
+        proba: ArrayLike,
         *,
         prediction: ArrayLike | None = None,
-        sample_weight: FloatArray | None = None,
+        sample_weight: ArrayLike | None = None,
         n_draws: int,
         seed: int,
     ) -> FloatArray:
@@ -113,29 +174,153 @@ class Metric(ABC):
         These are what intervals are made of. The result depends on the seed alone, not on the
         number of threads.
         """
+        rows, columns = self._checked(proba, prediction, sample_weight)
+        return self._draws(rows, columns, n_draws, seed)
 
-    @abstractmethod
     def choose(
         self,
-        proba: FloatArray,
+        proba: ArrayLike,
         capacity: float,
         *,
-        sample_weight: FloatArray | None = None,
+        sample_weight: ArrayLike | None = None,
         decision: Decision = "argmax",
     ) -> Choice:
         """Choose whom to withhold so that the rest is expected to do best.
 
         Parameters
         ----------
-        proba : ndarray of shape (n, n_classes)
-            Calibrated, adapted probabilities, already checked.
+        proba : array-like of shape (n, n_classes) or (n,)
+            Calibrated, adapted probabilities.
         capacity : float
             The largest total weight that may be withheld (a count, for unit weights).
-        sample_weight : ndarray of shape (n,), optional
+        sample_weight : array-like of shape (n,), optional
             How much each row counts; a whole number equals repetition.
         decision : {"argmax", "optimal"}
             Predict the most probable class, or the class that suits the metric best.
+
+        Returns
+        -------
+        Choice
+            The region to withhold and the rule of prediction. Nothing is withheld where that
+            does not help.
         """
+        if decision not in get_args(Decision):
+            raise ValueError(f'`decision` must be "argmax" or "optimal"; got {decision!r}.')
+        rows, _ = self._checked(proba, None, sample_weight)
+        return self._choose(rows, capacity, decision)
+
+    def curve(
+        self,
+        proba: ArrayLike,
+        budgets: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        decision: Decision = "argmax",
+    ) -> BudgetCurve:
+        """Choose and estimate for each of many budgets.
+
+        Parameters
+        ----------
+        proba : array-like of shape (n, n_classes) or (n,)
+            Calibrated probabilities.
+        budgets : array-like of shape (n_budgets,)
+            Largest share of the weight to withhold, each in [0, 1).
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts.
+        decision : {"argmax", "optimal"}
+            How the rest is predicted.
+
+        Returns
+        -------
+        BudgetCurve
+
+        Examples
+        --------
+        >>> from abstain.metrics import AUROC
+        >>> AUROC().curve([0.1, 0.3, 0.6, 0.9], [0, 0.5]).values.tolist()
+        [0.838, 0.9]
+        """
+        rows, _ = self._checked(proba, None, sample_weight)
+        shares = np.array([check_budget(budget) for budget in np.ravel(budgets).tolist()])
+        capacities = [rows.capacity(share) for share in shares.tolist()]
+        return BudgetCurve(shares, self._curve(rows, capacities, decision))
+
+    @abstractmethod
+    def _expected(self, summary: Summary, prediction: IntArray | None) -> float:
+        """Return the expected value on a summary; predictions are argmax when not given."""
+
+    @abstractmethod
+    def _observed(self, codes: IntArray, rows: Summary, prediction: IntArray | None) -> float:
+        """Return the value from labels."""
+
+    @abstractmethod
+    def _draws(
+        self, summary: Summary, prediction: IntArray | None, n_draws: int, seed: int
+    ) -> FloatArray:
+        """Return the value under label vectors drawn from the probabilities."""
+
+    @abstractmethod
+    def _choose(self, summary: Summary, capacity: float, decision: Decision) -> Choice:
+        """Choose whom to withhold."""
+
+    def _curve(
+        self, summary: Summary, capacities: Sequence[float], decision: Decision
+    ) -> list[Point]:
+        """Choose for each of many capacities; metrics that share work between them override it."""
+        return [
+            self._point(summary, self._choose(summary, capacity, decision))
+            for capacity in capacities
+        ]
+
+    def _point(self, summary: Summary, choice: Choice) -> Point:
+        """Return what a choice does to a summary."""
+        prediction, withheld = choice.apply(summary.proba)
+        weight = summary.weight
+        taken = np.count_nonzero(withheld) if weight is None else weight[withheld].sum()
+        if not withheld.any():
+            return Point(choice, self._expected(summary, prediction), 0.0)
+        if withheld.all():
+            return Point(choice, float("nan"), float(taken))
+        kept = ~withheld
+        return Point(choice, self._expected(summary.only(kept), prediction[kept]), float(taken))
+
+    def _paired_draws(
+        self, summary: Summary, prediction: IntArray, withheld: Mask, n_draws: int, seed: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return draws of the value on everything, and on what is kept."""
+        kept = ~withheld
+        if not kept.any():
+            return self._draws(summary, prediction, n_draws, seed), np.full(n_draws, np.nan)
+        return (
+            self._draws(summary, prediction, n_draws, seed),
+            self._draws(summary.only(kept), prediction[kept], n_draws, seed),
+        )
+
+    def _checked(
+        self, proba: ArrayLike, prediction: ArrayLike | None, sample_weight: ArrayLike | None
+    ) -> tuple[RowSummary, IntArray | None]:
+        self.check_parameters()
+        matrix = np.ascontiguousarray(check_proba(proba))
+        n, n_classes = matrix.shape
+        self.check_n_classes(n_classes)
+        weight = check_sample_weight(sample_weight, n_rows=n)
+        columns = None
+        if prediction is not None:
+            columns = check_labels(prediction, n_classes=n_classes, n_rows=n, name="prediction")
+        return RowSummary(matrix, weight), columns
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """Return the parameters, those that a subclass hands on to its base included."""
+        names: set[str] = set()
+        for kind in cls.__mro__:
+            if "__init__" not in kind.__dict__:
+                continue
+            parameters = [*inspect.signature(vars(kind)["__init__"]).parameters.values()][1:]
+            names |= {one.name for one in parameters if one.kind is not one.VAR_KEYWORD}
+            if all(one.kind is not one.VAR_KEYWORD for one in parameters):
+                break
+        return sorted(names)
 
     def __repr__(self) -> str:
         return f"<metric {self.name}>"

@@ -8,30 +8,22 @@ from abc import abstractmethod
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from abstain._inputs import (
-    FloatArray,
-    IntArray,
-    check_labels,
-    check_proba,
-    check_sample_weight,
-)
+from abstain._inputs import FloatArray, IntArray, Mask
 from abstain._kernels.confusion import expected_confusion
-from abstain._kernels.label_draws import confusion_draws
-from abstain.metrics._base import Choice, Decision, Metric
+from abstain.metrics._base import Decision, Metric
+from abstain.metrics._confusion_draws import confusions_drawn, paired_confusions_drawn
 from abstain.metrics._confusion_solver import solve_joint, solve_marginal
+from abstain.regions import Choice
 from abstain.rules import Argmax
+from abstain.summaries import Summary
 
-__all__ = ["BaseConfusionMetric", "Solver"]
+__all__ = ["ALL_KEPT", "NO_WEIGHT", "BaseConfusionMetric", "Solver"]
 
 Solver = Literal["marginal", "joint"]
 
 NO_WEIGHT: FloatArray = np.empty(0)
-ALL_KEPT: NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
-
-# Sampled confusion matrices are held this many entries at a time (64 MiB).
-_MOST_ENTRIES = 2**23
+ALL_KEPT: Mask = np.empty(0, dtype=np.bool_)
 
 
 class BaseConfusionMetric(Metric):
@@ -46,9 +38,13 @@ class BaseConfusionMetric(Metric):
     """
 
     def __init__(self, *, solver: Solver = "joint") -> None:
-        if solver not in get_args(Solver):
-            raise ValueError(f'`solver` must be "joint" or "marginal"; got {solver!r}.')
         self.solver = solver
+        self.check_parameters()
+
+    def check_parameters(self) -> None:
+        """Raise if a parameter is not what it should be."""
+        if self.solver not in get_args(Solver):
+            raise ValueError(f'`solver` must be "joint" or "marginal"; got {self.solver!r}.')
 
     @abstractmethod
     def value(self, confusion: FloatArray) -> float:
@@ -75,13 +71,6 @@ class BaseConfusionMetric(Metric):
         """
         return -self.gradient(expected_confusion(proba, prediction, weight, ALL_KEPT))
 
-    def check_n_classes(self, n_classes: int) -> None:
-        """Raise if the metric is not for this number of classes."""
-        if self.binary_only and n_classes != 2:
-            raise ValueError(
-                f"`metric` {self.name!r} is for two classes; `proba` has {n_classes} columns."
-            )
-
     def to_dict(self) -> dict[str, Any]:
         """Return the metric as plain data, for a policy file."""
         return {"name": self.name, "solver": self.solver}
@@ -89,140 +78,48 @@ class BaseConfusionMetric(Metric):
     def restored(self, data: dict[str, Any]) -> Self:
         """Return this metric with what else ``to_dict`` put into the data."""
         self.solver = data.get("solver", self.solver)
+        self.check_parameters()
         return self
 
-    def expected(
-        self,
-        proba: ArrayLike,
-        *,
-        prediction: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> float:
-        """Estimate the metric without labels, from calibrated probabilities.
+    def _expected(self, summary: Summary, prediction: IntArray | None) -> float:
+        columns = _columns(summary, prediction)
+        weight = _weight(summary)
+        return self.value(expected_confusion(summary.proba, columns, weight, ALL_KEPT))
 
-        Parameters
-        ----------
-        proba : array-like of shape (n, n_classes) or (n,)
-            Calibrated probabilities.
-        prediction : array-like of shape (n,), optional
-            Predicted column of each row; argmax when not given.
-        sample_weight : array-like of shape (n,), optional
-            How much each row counts; a whole number equals repetition.
-
-        Returns
-        -------
-        float
-            The metric of the expected confusion matrix.
-        """
-        matrix, columns, weight = self._checked(proba, prediction, sample_weight)
-        return self.value(expected_confusion(matrix, columns, weight, ALL_KEPT))
-
-    def observed(
-        self,
-        y_true: ArrayLike,
-        proba: ArrayLike,
-        *,
-        prediction: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        classes: NDArray[Any] | None = None,
-    ) -> float:
-        """Compute the metric from true labels.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (n,)
-            Column numbers, or any labels when ``classes`` names the columns.
-        proba : array-like of shape (n, n_classes) or (n,)
-            Probabilities; read for the predictions when these are not given.
-        prediction : array-like of shape (n,), optional
-            Predicted column of each row; argmax when not given.
-        sample_weight : array-like of shape (n,), optional
-            How much each row counts; a whole number equals repetition.
-        classes : ndarray of shape (n_classes,), optional
-            The label of each column.
-
-        Returns
-        -------
-        float
-        """
-        matrix, columns, weight = self._checked(proba, prediction, sample_weight)
-        n, n_classes = matrix.shape
-        codes = check_labels(y_true, classes=classes, n_classes=n_classes, n_rows=n, name="y_true")
+    def _observed(self, codes: IntArray, rows: Summary, prediction: IntArray | None) -> float:
+        n_classes = rows.proba.shape[1]
         cells = np.bincount(
-            codes * n_classes + columns,
-            weights=weight if weight.size else None,
+            codes * n_classes + _columns(rows, prediction),
+            weights=rows.weight,
             minlength=n_classes**2,
         )
         return self.value(cells.reshape(n_classes, n_classes).astype(np.float64))
 
-    def draws(
-        self,
-        proba: FloatArray,
-        *,
-        prediction: ArrayLike | None = None,
-        sample_weight: FloatArray | None = None,
-        n_draws: int,
-        seed: int,
+    def _draws(
+        self, summary: Summary, prediction: IntArray | None, n_draws: int, seed: int
     ) -> FloatArray:
-        """Return the metric's value under each of ``n_draws`` label vectors drawn from proba.
+        drawn = confusions_drawn(summary, _columns(summary, prediction), n_draws, seed)
+        return np.array([self.value(confusion) for confusion in drawn], dtype=np.float64)
 
-        A row of whole weight w is w independent labels; a fractional remainder is one label of
-        that weight.
-        """
-        matrix, columns, weight = self._checked(proba, prediction, sample_weight)
-        most = max(1, _MOST_ENTRIES // matrix.shape[1] ** 2)
-        values = [
-            self.value(confusion)
-            for first in range(0, n_draws, most)
-            for confusion in confusion_draws(
-                matrix, columns, weight, seed, first, min(first + most, n_draws)
-            )
-        ]
-        return np.array(values, dtype=np.float64)
-
-    def choose(
-        self,
-        proba: FloatArray,
-        capacity: float,
-        *,
-        sample_weight: FloatArray | None = None,
-        decision: Decision = "argmax",
-    ) -> Choice:
-        """Choose whom to withhold so that the rest is expected to do best.
-
-        Parameters
-        ----------
-        proba : ndarray of shape (n, n_classes)
-            Calibrated, adapted probabilities, already checked.
-        capacity : float
-            The largest total weight that may be withheld (a count, for unit weights).
-        sample_weight : ndarray of shape (n,), optional
-            How much each row counts; a whole number equals repetition.
-        decision : {"argmax", "optimal"}
-            Predict the most probable class, or the class that suits the metric best.
-
-        Returns
-        -------
-        Choice
-            A threshold on the expected gain of withholding, and the rule of prediction.
-        """
-        if decision not in get_args(Decision):
-            raise ValueError(f'`decision` must be "argmax" or "optimal"; got {decision!r}.')
-        self.check_n_classes(proba.shape[1])
-        proba = np.ascontiguousarray(proba)
-        solve = solve_joint if self.solver == "joint" else solve_marginal
-        return solve(self, proba, capacity, sample_weight, decision)
-
-    def _checked(
-        self, proba: ArrayLike, prediction: ArrayLike | None, sample_weight: ArrayLike | None
-    ) -> tuple[FloatArray, IntArray, FloatArray]:
-        matrix = np.ascontiguousarray(check_proba(proba))
-        n, n_classes = matrix.shape
-        self.check_n_classes(n_classes)
-        weight = check_sample_weight(sample_weight, n_rows=n)
-        columns = (
-            Argmax().predict(matrix)
-            if prediction is None
-            else check_labels(prediction, n_classes=n_classes, n_rows=n, name="prediction")
+    def _paired_draws(
+        self, summary: Summary, prediction: IntArray, withheld: Mask, n_draws: int, seed: int
+    ) -> tuple[FloatArray, FloatArray]:
+        before, after = paired_confusions_drawn(summary, prediction, withheld, n_draws, seed)
+        if withheld.all():
+            after = np.full_like(before, np.nan)
+        return (
+            np.array([self.value(confusion) for confusion in before], dtype=np.float64),
+            np.array([self.value(confusion) for confusion in after], dtype=np.float64),
         )
-        return matrix, columns, NO_WEIGHT if weight is None else weight
+
+    def _choose(self, summary: Summary, capacity: float, decision: Decision) -> Choice:
+        solve = solve_joint if self.solver == "joint" else solve_marginal
+        return solve(self, summary.proba, capacity, summary.weight, decision)
+
+
+def _columns(summary: Summary, prediction: IntArray | None) -> IntArray:
+    return Argmax().predict(summary.proba) if prediction is None else prediction
+
+
+def _weight(summary: Summary) -> FloatArray:
+    return NO_WEIGHT if summary.weight is None else summary.weight

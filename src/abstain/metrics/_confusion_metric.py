@@ -55,20 +55,29 @@ class ConfusionMetric(BaseConfusionMetric):
         gradient: Callable[[FloatArray], Any] | None = None,
         solver: Solver = "joint",
     ) -> None:
-        super().__init__(solver=solver)
-        if not callable(function):
-            raise TypeError(
-                f"`function` must be a function of the confusion matrix; got {function!r}."
-            )
         self.function = function
-        self._name = str(name or getattr(function, "__name__", "confusion-metric"))
+        self._name = name
         self.greater_is_better = greater_is_better
         self._gradient = gradient
+        super().__init__(solver=solver)
+
+    def check_parameters(self) -> None:
+        """Raise if a parameter is not what it should be."""
+        super().check_parameters()
+        if not callable(self.function):
+            raise TypeError(
+                f"`function` must be a function of the confusion matrix; got {self.function!r}."
+            )
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; the gradient given, not the method of that name."""
+        given: dict[str, Any] = super().get_params(deep)
+        return given | {"name": self._name, "gradient": self._gradient}
 
     @property
     def name(self) -> str:
         """The name given, or the function's."""
-        return self._name
+        return str(self._name or getattr(self.function, "__name__", "confusion-metric"))
 
     def value(self, confusion: FloatArray) -> float:
         """Return the function's value; what it divides by zero is NaN."""

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.confusion import expected_confusion
-from abstain.metrics._base import Choice, Decision
-from abstain.regions import GainThreshold, score_threshold
+from abstain.metrics._base import Decision
+from abstain.regions import Choice, GainThreshold, score_threshold
 from abstain.rules import Argmax, BestGain, DecisionRule
 
 __all__ = ["solve_joint", "solve_marginal", "unit_of"]

@@ -14,11 +14,14 @@ class Estimation(TypedDict, total=False):
     n_samples: int
     smoothing: tuple[int, int] | None
     random_state: int
-    bins: int | None
+    bins: int | Literal["auto"] | None
 
 
 def check_estimation(
-    method: str, n_samples: int, smoothing: tuple[int, int] | None, bins: int | None
+    method: str,
+    n_samples: int,
+    smoothing: tuple[int, int] | None,
+    bins: int | Literal["auto"] | None,
 ) -> None:
     """Refuse options that mean nothing, and say what would."""
     if method not in get_args(Method):
@@ -32,5 +35,7 @@ def check_estimation(
                 f"`smoothing` must be (odd window, order below it), such as (11, 1), or None; "
                 f"got {smoothing!r}."
             )
-    if bins is not None and (not isinstance(bins, int) or bins < 2 or bins & (bins - 1)):
-        raise ValueError(f"`bins` must be a power of two, such as 65536, or None; got {bins!r}.")
+    if bins not in (None, "auto") and (not isinstance(bins, int) or bins < 2 or bins & (bins - 1)):
+        raise ValueError(
+            f'`bins` must be a power of two, such as 65536, None or "auto"; got {bins!r}.'
+        )

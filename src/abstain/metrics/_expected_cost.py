@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from abstain._inputs import FloatArray, check_penalties
 from abstain.metrics._confusion import BaseConfusionMetric, Solver
+from abstain.metrics._matrix_names import matrix_from_name, matrix_in_name
 
 __all__ = ["ExpectedCost"]
 
@@ -29,7 +30,8 @@ class ExpectedCost(BaseConfusionMetric):
     .. math:: \sum_{ij} M_{ij} C_{ij} / \sum_{ij} C_{ij}
 
     With ``decision="optimal"`` each example is predicted as the class of least expected cost,
-    Chow's rule. By name, ``cost:FILE`` reads the matrix from a CSV file without header.
+    Chow's rule. By name, ``cost:FILE`` reads the matrix from a CSV file without header, and
+    ``cost:[[0,1],[5,0]]`` is the matrix itself.
 
     Examples
     --------
@@ -46,19 +48,36 @@ class ExpectedCost(BaseConfusionMetric):
     summary: ClassVar[str] = "mean cost of a prediction, costs from a CSV matrix (lower is better)"
 
     def __init__(self, costs: ArrayLike, *, solver: Solver = "joint") -> None:
+        self.costs = costs
         super().__init__(solver=solver)
-        self.costs = check_penalties(costs, name="costs", allow_negative=True)
+
+    def check_parameters(self) -> None:
+        """Raise if a parameter is not what it should be."""
+        super().check_parameters()
+        check_penalties(self.costs, name="costs", allow_negative=True)
+
+    @property
+    def matrix(self) -> FloatArray:
+        """The costs as an array."""
+        return np.asarray(self.costs, dtype=np.float64)
+
+    @property
+    def name(self) -> str:
+        """The registered name, with the matrix in it."""
+        return f"{self.head}:{matrix_in_name(self.matrix)}"
 
     @classmethod
     def parse(cls, argument: str | None) -> Self:
-        """Return the metric of the cost matrix in a CSV file."""
+        """Return the metric of the cost matrix in a name, or in a CSV file."""
         if argument is None:
             raise ValueError('`metric` "cost" needs a file with the matrix, as in "cost:FILE".')
+        if argument.startswith("["):
+            return cls(matrix_from_name(argument))
         return cls(_read_matrix(Path(argument)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the metric as plain data, with the matrix in it."""
-        return super().to_dict() | {"costs": self.costs.tolist()}
+        return super().to_dict() | {"name": self.head, "costs": self.matrix.tolist()}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
@@ -67,23 +86,23 @@ class ExpectedCost(BaseConfusionMetric):
 
     def check_n_classes(self, n_classes: int) -> None:
         """Raise if the matrix is not for this number of classes."""
-        if len(self.costs) != n_classes:
+        if len(self.matrix) != n_classes:
             raise ValueError(
                 f"`costs` must have a row and a column for each of the {n_classes} classes; "
-                f"got {len(self.costs)}."
+                f"got {len(self.matrix)}."
             )
 
     def value(self, confusion: FloatArray) -> float:
         """Return the mean cost of a confusion matrix."""
         total = confusion.sum()
-        return float((self.costs * confusion).sum() / total) if total > 0 else float("nan")
+        return float((self.matrix * confusion).sum() / total) if total > 0 else float("nan")
 
     def gradient(self, confusion: FloatArray) -> FloatArray:
         """Return the derivative of the mean cost by each entry of C."""
         total = confusion.sum()
         if total <= 0:
             return np.zeros_like(confusion)
-        slope: FloatArray = (self.costs - self.value(confusion)) / total
+        slope: FloatArray = (self.matrix - self.value(confusion)) / total
         return slope
 
 

@@ -1,13 +1,13 @@
 """Net benefit at a threshold probability (decision-curve analysis). Not in the paper."""
 
 import math
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from abstain._inputs import FloatArray, IntArray, check_fraction
-from abstain.metrics._atoms import Atoms, Windows
+from abstain._inputs import FloatArray, IntArray
 from abstain.metrics._operating_point import OperatingPointMetric
+from abstain.summaries import Atoms, Windows
 
 __all__ = ["NetBenefit"]
 
@@ -53,9 +53,13 @@ class NetBenefit(OperatingPointMetric):
     summary: ClassVar[str] = "true positives less false ones at their exchange rate; for treating"
     needs: ClassVar[tuple[bool, bool]] = (False, False)
 
-    def __init__(self, threshold: float, *, bins: int | None = None) -> None:
+    def __init__(self, threshold: float, *, bins: int | Literal["auto"] | None = "auto") -> None:
+        self.threshold = threshold
         super().__init__(bins=bins)
-        self.threshold = check_fraction(threshold, name="threshold")
+
+    def check_parameters(self) -> None:
+        """Raise if a parameter is not what it should be."""
+        super().check_parameters()
         if self.threshold == 1:
             raise ValueError("`threshold` must be below 1: nobody would ever be treated.")
 

@@ -2,11 +2,11 @@
 
 from typing import ClassVar, Unpack
 
-from abstain._inputs import FloatArray, check_fraction
+from abstain._inputs import FloatArray
 from abstain._kernels.ranking import partial_auroc_windows, specificity_thresholds
-from abstain.metrics._atoms import Atoms, Windows
 from abstain.metrics._estimation import Estimation
 from abstain.metrics._ranking import RankingMetric
+from abstain.summaries import Atoms, Windows
 
 __all__ = ["PartialAUROC"]
 
@@ -49,8 +49,12 @@ class PartialAUROC(RankingMetric):
     summary: ClassVar[str] = "area under the ROC curve where few negatives are called positive"
 
     def __init__(self, max_fpr: float, **estimation: Unpack[Estimation]) -> None:
+        self.max_fpr = max_fpr
         super().__init__(**estimation)
-        self.max_fpr = check_fraction(max_fpr, name="max_fpr")
+
+    def check_parameters(self) -> None:
+        """Raise if a parameter is not what it should be."""
+        super().check_parameters()
         if self.max_fpr == 0:
             raise ValueError("`max_fpr` must be above 0: up to 0 there is no area.")
 

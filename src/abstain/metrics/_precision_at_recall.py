@@ -7,15 +7,15 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
-from abstain._inputs import FloatArray, IntArray, check_fraction
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.ranking import precision_thresholds
-from abstain.metrics._atoms import Atoms, Windows
 from abstain.metrics._estimation import Estimation
 from abstain.metrics._operating_point import (
     LEVEL_TOLERANCE,
     OperatingPointMetric,
     sensitivity_thresholds,
 )
+from abstain.summaries import Atoms, Windows
 
 __all__ = ["PrecisionAtRecall", "RecallAtPrecision"]
 
@@ -56,8 +56,12 @@ class PrecisionAtRecall(OperatingPointMetric):
     needs: ClassVar[tuple[bool, bool]] = (True, False)
 
     def __init__(self, recall: float, **estimation: Unpack[Estimation]) -> None:
+        self.recall = recall
         super().__init__(**estimation)
-        self.recall = check_fraction(recall, name="recall")
+
+    def check_parameters(self) -> None:
+        """Raise if a parameter is not what it should be."""
+        super().check_parameters()
         if self.recall == 0:
             raise ValueError("`recall` must be above 0: with nobody predicted there is none.")
 
@@ -107,8 +111,8 @@ class RecallAtPrecision(OperatingPointMetric):
     needs: ClassVar[tuple[bool, bool]] = (True, False)
 
     def __init__(self, precision: float, **estimation: Unpack[Estimation]) -> None:
+        self.precision = precision
         super().__init__(**estimation)
-        self.precision = check_fraction(precision, name="precision")
 
     def _thresholds(self, atoms: Atoms, windows: Windows) -> IntArray:
         level = self.precision - LEVEL_TOLERANCE

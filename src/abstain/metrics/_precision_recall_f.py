@@ -31,13 +31,17 @@ class ClassRatio(BaseConfusionMetric):
     value_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __init__(self, *, average: Average = "binary", solver: Solver = "joint") -> None:
+        self.average = average
         super().__init__(solver=solver)
-        if average not in get_args(Average):
+
+    def check_parameters(self) -> None:
+        """Raise if a parameter is not what it should be."""
+        super().check_parameters()
+        if self.average not in get_args(Average):
             raise ValueError(
                 f"`average` must be one of {', '.join(map(repr, get_args(Average)))}; "
-                f"got {average!r}."
+                f"got {self.average!r}."
             )
-        self.average = average
 
     @property
     def _coefficients(self) -> tuple[float, float, float]:
@@ -209,10 +213,14 @@ class FBeta(ClassRatio):
     def __init__(
         self, beta: float = 1.0, *, average: Average = "binary", solver: Solver = "joint"
     ) -> None:
+        self.beta = beta
         super().__init__(average=average, solver=solver)
-        if not (np.isfinite(beta) and beta > 0):
-            raise ValueError(f"`beta` must be a positive number; got {beta!r}.")
-        self.beta = float(beta)
+
+    def check_parameters(self) -> None:
+        """Raise if a parameter is not what it should be."""
+        super().check_parameters()
+        if not (np.isfinite(self.beta) and self.beta > 0):
+            raise ValueError(f"`beta` must be a positive number; got {self.beta!r}.")
 
     @property
     def name(self) -> str:

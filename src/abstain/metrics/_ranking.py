@@ -6,30 +6,28 @@ whole batch is that of an empty window, expected and observed values differ in t
 """
 
 from abc import abstractmethod
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar, NamedTuple, Self
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abstain._inputs import (
     FloatArray,
-    check_budget,
+    IntArray,
+    check_fraction,
     check_labels,
-    check_proba,
-    check_sample_weight,
     check_seed,
 )
 from abstain._kernels.atom_labels import drawn_positives
 from abstain._kernels.ranking import best_window, undefined_windows
-from abstain.metrics._atoms import Atoms, Windows
-from abstain.metrics._base import Choice, Decision, Metric
-from abstain.metrics._curve import BudgetCurve
+from abstain.metrics._base import Decision, Metric
+from abstain.metrics._curve import Point
 from abstain.metrics._estimation import Method, check_estimation
 from abstain.metrics._sampled_windows import average_over_labels, smoothed
-from abstain.regions import Interval
+from abstain.regions import Choice, Interval
 from abstain.rules import Argmax, DecisionRule, Threshold
+from abstain.summaries import BINS, MANY_ROWS, Atoms, Summary, Windows
 
 __all__ = ["BestWindow", "RankingMetric"]
 
@@ -67,12 +65,14 @@ class RankingMetric(Metric):
         11 windows is the paper's.
     random_state : int
         Seed of the samples. The same on any number of threads.
-    bins : int, optional
-        Sum the examples in this many equal bins of p (a power of two, such as 65536) instead
-        of sorting them: several times faster on millions of rows, and very nearly as good.
+    bins : int, None or "auto"
+        Sum the examples in this many equal bins of p (a power of two, such as 65536) instead of
+        sorting them, which is several times faster on millions of rows; or None, never.
+        ``"auto"`` does it from a million rows on, where it does not move the value by 1e-5.
     """
 
     binary_only: ClassVar[bool] = True
+    ranks: ClassVar[bool] = True
     value_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     #: The constructor's one argument that a name carries after ``=``; none when empty.
     level: ClassVar[str] = ""
@@ -86,14 +86,20 @@ class RankingMetric(Metric):
         n_samples: int = 100,
         smoothing: tuple[int, int] | None = (11, 1),
         random_state: int = 0,
-        bins: int | None = None,
+        bins: int | Literal["auto"] | None = "auto",
     ) -> None:
-        check_estimation(method, n_samples, smoothing, bins)
         self.method = method
         self.n_samples = n_samples
-        self.smoothing = None if smoothing is None else (int(smoothing[0]), int(smoothing[1]))
+        self.smoothing = smoothing
         self.random_state = random_state
         self.bins = bins
+        self.check_parameters()
+
+    def check_parameters(self) -> None:
+        """Raise if a parameter is not what it should be."""
+        check_estimation(self.method, self.n_samples, self.smoothing, self.bins)
+        if self.level:
+            check_fraction(getattr(self, self.level), name=self.level)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the metric as plain data, for a policy file."""
@@ -109,7 +115,7 @@ class RankingMetric(Metric):
     @property
     def name(self) -> str:
         """The registered name, which ``abstain.metrics.get`` turns back into the metric."""
-        return f"{self.head}={getattr(self, self.level)!r}" if self.level else self.head
+        return f"{self.head}={float(getattr(self, self.level))!r}" if self.level else self.head
 
     @classmethod
     def parse(cls, argument: str | None) -> Self:
@@ -124,54 +130,11 @@ class RankingMetric(Metric):
                 f"got {argument!r}. {error}"
             ) from error
 
-    @abstractmethod
-    def _values(self, atoms: Atoms, windows: Windows) -> FloatArray:
-        """Return the metric after each window is withheld; NaN or anything where undefined."""
-
-    def _threshold(self, atoms: Atoms, start: int, end: int) -> float | None:
-        """Return the probability from which on to predict positive, if the metric has one."""
-        return None
-
-    def expected(
-        self,
-        proba: ArrayLike,
-        *,
-        prediction: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> float:
-        """Estimate the metric without labels, from calibrated probabilities.
-
-        Parameters
-        ----------
-        proba : array-like of shape (n,) or (n, 2)
-            Calibrated probabilities.
-        prediction : ignored
-            A metric of the ranking does not read predictions.
-        sample_weight : array-like of shape (n,), optional
-            How much each row counts; a whole number equals repetition.
-
-        Returns
-        -------
-        float
-            NaN when a class that the metric needs is not expected at all.
-        """
-        atoms = self._checked_atoms(proba, sample_weight)
-        if self.method == "deterministic":
-            return self._value(atoms)
-        nothing = np.empty(0, dtype=np.intp)
-        return self._sampled(atoms, Windows(nothing, nothing))[0]
-
-    def observed(
-        self,
-        y_true: ArrayLike,
-        proba: ArrayLike,
-        *,
-        prediction: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        classes: NDArray[Any] | None = None,
-    ) -> float:
-        """Compute the metric from true labels; NaN when a class it needs is absent."""
-        return self._value(_labelled_atoms(y_true, proba, sample_weight, classes))
+    def bins_for(self, n_rows: int) -> int | None:
+        """Return in how many bins a batch of so many rows is summed; None for not at all."""
+        if self.bins != "auto":
+            return self.bins
+        return BINS if n_rows >= MANY_ROWS and self.method == "deterministic" else None
 
     def window_values(
         self, proba: ArrayLike, capacity: float, *, sample_weight: ArrayLike | None = None
@@ -194,7 +157,7 @@ class RankingMetric(Metric):
             N distinct probabilities and capacity d. Equal probabilities stay together. NaN
             where a window leaves a class empty that the metric needs.
         """
-        atoms = self._checked_atoms(proba, sample_weight)
+        atoms = self._atoms(self._checked(proba, None, sample_weight)[0])
         windows = atoms.windows(capacity)
         if self.method == "deterministic":
             return self._safe_values(atoms, windows)
@@ -229,10 +192,7 @@ class RankingMetric(Metric):
         ndarray of shape (n_intervals,)
             NaN where an interval leaves a class empty that the metric needs.
         """
-        matrix = check_proba(proba, n_classes=2)
-        labels = check_labels(y_true, n_classes=2, n_rows=len(matrix), name="y_true")
-        weight = check_sample_weight(sample_weight, n_rows=len(matrix))
-        atoms = Atoms.from_labels(labels, matrix[:, 1], sample_weight=weight)
+        atoms = self._labelled_atoms(y_true, proba, sample_weight, None)
         starts = np.searchsorted(atoms.p, lower, side="left")
         ends = np.searchsorted(atoms.p, upper, side="right")
         return self._safe_values(atoms, Windows(starts, np.maximum(starts, ends)))
@@ -251,101 +211,72 @@ class RankingMetric(Metric):
         The windows are those of ``window_values``; their mean over label vectors drawn from
         the probabilities is the sampled estimate.
         """
-        atoms = _labelled_atoms(y_true, proba, sample_weight, classes)
+        atoms = self._labelled_atoms(y_true, proba, sample_weight, classes)
         return self._safe_values(atoms, atoms.windows(capacity))
 
-    def choose(
-        self,
-        proba: FloatArray,
-        capacity: float,
-        *,
-        sample_weight: FloatArray | None = None,
-        decision: Decision = "argmax",
-    ) -> Choice:
-        """Choose the interval of p to withhold so that the rest is expected to do best.
+    @abstractmethod
+    def _values(self, atoms: Atoms, windows: Windows) -> FloatArray:
+        """Return the metric after each window is withheld; NaN or anything where undefined."""
 
-        Nothing is withheld when no window that fits improves the metric.
-        """
-        atoms = self._atoms(proba, sample_weight)
-        best = self._best(atoms, capacity)
-        rule: DecisionRule = Argmax()
-        if decision == "optimal":
-            threshold = self._threshold(atoms, best.start, best.end)
-            rule = rule if threshold is None else Threshold(threshold)
-        return Choice(self._region(atoms, best), rule)
+    def _threshold(self, atoms: Atoms, start: int, end: int) -> float | None:
+        """Return the probability from which on to predict positive, if the metric has one."""
+        return None
 
-    def curve(
-        self,
-        proba: ArrayLike,
-        budgets: ArrayLike,
-        *,
-        sample_weight: ArrayLike | None = None,
-    ) -> BudgetCurve:
-        """Choose a window and estimate the metric for each of many budgets.
+    def _expected(self, summary: Summary, prediction: IntArray | None) -> float:
+        atoms = self._atoms(summary)
+        if self.method == "deterministic":
+            return self._value(atoms)
+        nothing = np.empty(0, dtype=np.intp)
+        return self._sampled(atoms, Windows(nothing, nothing))[0]
 
-        Ordering and sums are shared, so many budgets cost little more than one.
+    def _observed(self, codes: IntArray, rows: Summary, prediction: IntArray | None) -> float:
+        return self._value(_atoms_of_labels(codes, rows))
 
-        Parameters
-        ----------
-        proba : array-like of shape (n,) or (n, 2)
-            Calibrated probabilities.
-        budgets : array-like of shape (n_budgets,)
-            Largest share of the weight to withhold, each in [0, 1).
-        sample_weight : array-like of shape (n,), optional
-            How much each row counts.
-
-        Returns
-        -------
-        BudgetCurve
-
-        Examples
-        --------
-        >>> from abstain.metrics import AUROC
-        >>> AUROC().curve([0.1, 0.3, 0.6, 0.9], [0, 0.5]).values.tolist()
-        [0.838, 0.9]
-        """
-        shares = np.array([check_budget(budget) for budget in np.ravel(budgets).tolist()])
-        atoms = self._checked_atoms(proba, sample_weight)
-        capacities = shares * atoms.weight_below[-1]
-        if sample_weight is None:
-            capacities = np.floor(capacities)
-        # The compiled loops leave the interpreter, so budgets run beside each other.
-        with ThreadPoolExecutor(numba.get_num_threads()) as threads:
-            best = list(threads.map(lambda capacity: self._best(atoms, capacity), capacities))
-        weight = atoms.weight_below
-        return BudgetCurve(
-            budgets=shares,
-            values=np.array([window.value for window in best]),
-            withheld=np.array([weight[window.end] - weight[window.start] for window in best]),
-            regions=tuple(self._region(atoms, window) for window in best),
-        )
-
-    def draws(
-        self,
-        proba: FloatArray,
-        *,
-        prediction: ArrayLike | None = None,
-        sample_weight: FloatArray | None = None,
-        n_draws: int,
-        seed: int,
+    def _draws(
+        self, summary: Summary, prediction: IntArray | None, n_draws: int, seed: int
     ) -> FloatArray:
-        """Return the metric's value under each of ``n_draws`` label vectors drawn from proba."""
-        atoms = self._atoms(proba, sample_weight).compressed(MOST_ATOMS)
-        p = atoms.positive / atoms.weight
+        atoms = self._atoms(summary).compressed(MOST_ATOMS)
+        p = np.clip(atoms.positive / atoms.weight, 0.0, 1.0)
         positives = drawn_positives(atoms.weight, p, 0, n_draws, seed)
         return np.array([self._value(atoms.relabelled(positive)) for positive in positives])
 
-    def _atoms(self, proba: FloatArray, sample_weight: FloatArray | None) -> Atoms:
-        p = np.ascontiguousarray(proba[:, 1])
-        return Atoms.from_proba(p, sample_weight=sample_weight, bins=self.bins)
+    def _choose(self, summary: Summary, capacity: float, decision: Decision) -> Choice:
+        atoms = self._atoms(summary)
+        return self._as_choice(atoms, self._best(atoms, capacity), decision)
 
-    def _checked_atoms(self, proba: ArrayLike, sample_weight: ArrayLike | None) -> Atoms:
-        matrix = check_proba(proba, n_classes=2)
-        weight = check_sample_weight(sample_weight, n_rows=len(matrix))
-        return self._atoms(matrix, weight)
+    def _curve(
+        self, summary: Summary, capacities: Sequence[float], decision: Decision
+    ) -> list[Point]:
+        """Choose for each capacity; ordering and sums are shared."""
+        atoms = self._atoms(summary)
+        weight = atoms.weight_below
+        points = []
+        for capacity in capacities:
+            best = self._best(atoms, capacity)
+            choice = self._as_choice(atoms, best, decision)
+            points.append(Point(choice, best.value, float(weight[best.end] - weight[best.start])))
+        return points
 
-    def _region(self, atoms: Atoms, best: BestWindow) -> Interval:
-        return atoms.interval(best.start, best.end)
+    def _as_choice(self, atoms: Atoms, window: BestWindow, decision: Decision) -> Choice:
+        rule: DecisionRule = Argmax()
+        if decision == "optimal":
+            threshold = self._threshold(atoms, window.start, window.end)
+            rule = rule if threshold is None else Threshold(threshold)
+        return Choice(Interval(*atoms.ends(window.start, window.end)), rule)
+
+    def coarseness(self, summary: Summary, capacity: float) -> float:
+        """Return about how far the bins of a summary move the value, before and after.
+
+        By how far bins twice as wide would move it further.
+        """
+        atoms = self._atoms(summary)
+        wider = atoms.paired()
+        moved = self._value(atoms) - self._value(wider)
+        kept = self._best(atoms, capacity).value - self._best(wider, capacity).value
+        return float(np.nan_to_num(max(abs(moved), abs(kept)), nan=np.inf))
+
+    def _atoms(self, summary: Summary) -> Atoms:
+        return summary.ranked(None if self.bins == "auto" else self.bins)
 
     def _value(self, atoms: Atoms) -> float:
         nothing = np.zeros(1, dtype=np.intp)
@@ -398,17 +329,22 @@ class RankingMetric(Metric):
         values[gone] = np.nan
         return values
 
+    def _labelled_atoms(
+        self,
+        y_true: ArrayLike,
+        proba: ArrayLike,
+        sample_weight: ArrayLike | None,
+        classes: NDArray[Any] | None,
+    ) -> Atoms:
+        rows, _ = self._checked(proba, None, sample_weight)
+        codes = check_labels(
+            y_true, classes=classes, n_classes=2, n_rows=rows.n_rows, name="y_true"
+        )
+        return _atoms_of_labels(codes, rows)
+
 
 _DEFAULTS: dict[str, Any] = RankingMetric.__init__.__kwdefaults__ or {}
 
 
-def _labelled_atoms(
-    y_true: ArrayLike,
-    proba: ArrayLike,
-    sample_weight: ArrayLike | None,
-    classes: NDArray[Any] | None,
-) -> Atoms:
-    matrix = check_proba(proba, n_classes=2)
-    labels = check_labels(y_true, classes=classes, n_classes=2, n_rows=len(matrix), name="y_true")
-    weight = check_sample_weight(sample_weight, n_rows=len(matrix))
-    return Atoms.from_labels(labels, matrix[:, 1], sample_weight=weight)
+def _atoms_of_labels(codes: IntArray, rows: Summary) -> Atoms:
+    return Atoms.from_labels(codes, rows.proba[:, 1], sample_weight=rows.weight)

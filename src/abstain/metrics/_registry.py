@@ -1,13 +1,13 @@
 """Metrics by name: ``kappa:quadratic``, ``fbeta:2``, ``accuracy``.
 
 A name is a head and, after ``=`` or ``:``, an argument. Adding a metric to the lists is adding
-its class to ``_classes``; a user adds their own with ``register``.
+its class to ``_CLASSES``; a user adds their own with ``register``.
 """
 
-import difflib
 import re
 from typing import Any
 
+from abstain._numerics import Registry
 from abstain.metrics._accuracy import Accuracy, BalancedAccuracy, ErrorRate
 from abstain.metrics._auroc import AUROC
 from abstain.metrics._average_precision import AveragePrecision
@@ -23,43 +23,38 @@ from abstain.metrics._specificity_at_sensitivity import SpecificityAtSensitivity
 from abstain.metrics._top_k import TopKAccuracy
 from abstain.metrics._weighted_kappa import WeightedKappa
 
-__all__ = ["from_dict", "get", "register", "registered", "summaries"]
+__all__ = ["from_dict", "get", "register", "summaries"]
 
-_classes: tuple[type[Metric], ...] = (
-    AUROC,
-    AveragePrecision,
-    NetBenefit,
-    PartialAUROC,
-    PrecisionAtRecall,
-    RecallAtPrecision,
-    SensitivityAtSpecificity,
-    SpecificityAtSensitivity,
-    Accuracy,
-    BalancedAccuracy,
-    ErrorRate,
-    ExpectedCost,
-    F1,
-    FBeta,
-    Jaccard,
-    MatthewsCorrelation,
-    Precision,
-    Recall,
-    TopKAccuracy,
-    WeightedKappa,
-    AveragePrecision,
-    NetBenefit,
-    PartialAUROC,
-    PrecisionAtRecall,
-    RecallAtPrecision,
-    SpecificityAtSensitivity,
+_CLASSES: Registry[type[Metric]] = Registry(
+    "metric",
+    [
+        (metric.head, metric)
+        for metric in (
+            AUROC,
+            Accuracy,
+            AveragePrecision,
+            BalancedAccuracy,
+            ErrorRate,
+            ExpectedCost,
+            F1,
+            FBeta,
+            Jaccard,
+            MatthewsCorrelation,
+            NetBenefit,
+            PartialAUROC,
+            Precision,
+            PrecisionAtRecall,
+            Recall,
+            RecallAtPrecision,
+            SensitivityAtSpecificity,
+            SpecificityAtSensitivity,
+            TopKAccuracy,
+            WeightedKappa,
+        )
+    ],
 )
 
 _own: dict[str, Metric] = {}
-
-
-def registered() -> dict[str, type[Metric]]:
-    """Return the metric class behind each head of a name, sorted."""
-    return {cls.head: cls for cls in sorted(_classes, key=lambda cls: cls.head)}
 
 
 def summaries() -> list[tuple[str, str]]:
@@ -71,7 +66,7 @@ def summaries() -> list[tuple[str, str]]:
     >>> dict(metrics.summaries())["accuracy"]
     'share of examples predicted right'
     """
-    built_in = [(cls.example, cls.summary) for cls in registered().values()]
+    built_in = [(_CLASSES[head].example, _CLASSES[head].summary) for head in _CLASSES]
     return built_in + [(name, metric.summary or "yours") for name, metric in sorted(_own.items())]
 
 
@@ -99,7 +94,7 @@ def register(metric: Metric) -> None:
     """
     if not isinstance(metric, Metric):
         raise TypeError(f"`metric` must be a Metric; got {metric!r}.")
-    if not metric.name or _split(metric.name)[0] in registered():
+    if not metric.name or _split(metric.name)[0] in _CLASSES:
         raise ValueError(
             f"`metric` has the name {metric.name!r}, which is "
             f"{'taken by a built-in metric' if metric.name else 'empty'}; choose another."
@@ -127,6 +122,7 @@ def get(metric: str | Metric) -> Metric:
     <metric kappa:quadratic>
     """
     if isinstance(metric, Metric):
+        metric.check_parameters()
         return metric
     if not isinstance(metric, str):
         raise TypeError(f"`metric` must be a name or a Metric; got {metric!r}.")
@@ -150,14 +146,10 @@ def _split(name: str) -> tuple[str, str | None]:
 
 
 def _class_of(head: str, name: str) -> type[Metric]:
-    classes = registered()
-    if head in classes:
-        return classes[head]
-    examples = [cls.example for cls in classes.values()] + sorted(_own)
-    near = difflib.get_close_matches(name, examples, n=1)
-    near = near or difflib.get_close_matches(head, [*classes, *_own], n=1, cutoff=0.4)
-    hint = f"Did you mean {near[0]!r}? " if near else ""
+    if head in _CLASSES:
+        return _CLASSES[head]
+    examples = [_CLASSES[known].example for known in _CLASSES] + sorted(_own)
     raise ValueError(
-        f"`metric` {name!r} is not known. {hint}Known: {', '.join(examples)}. "
+        f"{_CLASSES.complaint(name, shown=examples, head=head)} "
         f"A metric of your own is known after abstain.metrics.register(metric)."
     )

@@ -10,17 +10,13 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abstain._inputs import (
-    FloatArray,
-    check_labels,
-    check_proba,
-    check_sample_weight,
-    check_seed,
-)
-from abstain.metrics._base import Choice, Decision, Metric
+from abstain._inputs import FloatArray, IntArray, check_seed
+from abstain.metrics._base import Decision, Metric
 from abstain.metrics._sampled_labels import SampledLabels
-from abstain.metrics._sampled_search import SearchCost, best_groups, best_window, search_cost
+from abstain.metrics._sampled_search import SearchTime, best_groups, best_window, search_time
+from abstain.regions import Choice
 from abstain.rules import Argmax
+from abstain.summaries import Summary
 
 __all__ = ["SampledMetric"]
 
@@ -57,9 +53,8 @@ class SampledMetric(Metric):
     Two classes: the examples withheld are a window in the order of p, searched coarse to fine.
     More: the examples of each predicted class are grouped by similar probabilities, what
     withholding each group does is estimated, and the budget is filled from the best groups, in
-    a few rounds. A search
-    takes some hundred evaluations on every label vector; ``cost`` says how long that is. Use a
-    dedicated metric where there is one.
+    a few rounds. A search takes some hundred evaluations on every label vector; ``search_time``
+    says how long that is. Use a dedicated metric where there is one.
 
     Examples
     --------
@@ -86,150 +81,41 @@ class SampledMetric(Metric):
         random_state: Any = 0,
         progress: bool = False,
     ) -> None:
-        if not callable(function):
-            raise TypeError(
-                f"`function` must be a function of labels and scores; got {function!r}."
-            )
-        if reads not in get_args(Reads):
-            raise ValueError(f'`reads` must be "scores" or "prediction"; got {reads!r}.')
-        for argument, number in (("n_samples", n_samples), ("n_groups", n_groups)):
-            if number < 1:
-                raise ValueError(f"`{argument}` must be at least 1; got {number!r}.")
         self.function = function
-        self._name = str(name or getattr(function, "__name__", "sampled-metric"))
+        self._name = name
         self.greater_is_better = greater_is_better
         self.reads = reads
         self.n_samples = n_samples
         self.n_groups = n_groups
         self.random_state = random_state
         self.progress = progress
+        self.check_parameters()
+
+    def check_parameters(self) -> None:
+        """Raise if a parameter is not what it should be."""
+        if not callable(self.function):
+            raise TypeError(
+                f"`function` must be a function of labels and scores; got {self.function!r}."
+            )
+        if self.reads not in get_args(Reads):
+            raise ValueError(f'`reads` must be "scores" or "prediction"; got {self.reads!r}.')
+        for argument in ("n_samples", "n_groups"):
+            if getattr(self, argument) < 1:
+                raise ValueError(
+                    f"`{argument}` must be at least 1; got {getattr(self, argument)!r}."
+                )
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; the name given, not the function's."""
+        given: dict[str, Any] = super().get_params(deep)
+        return given | {"name": self._name}
 
     @property
     def name(self) -> str:
         """The name given, or the function's."""
-        return self._name
+        return str(self._name or getattr(self.function, "__name__", "sampled-metric"))
 
-    def expected(
-        self,
-        proba: ArrayLike,
-        *,
-        prediction: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> float:
-        """Estimate the metric without labels, as the mean over sampled label vectors.
-
-        Parameters
-        ----------
-        proba : array-like of shape (n, n_classes) or (n,)
-            Calibrated probabilities.
-        prediction : array-like of shape (n,), optional
-            Predicted column of each row; argmax when not given.
-        sample_weight : array-like of shape (n,), optional
-            How much each row counts; a whole number equals repetition.
-
-        Returns
-        -------
-        float
-            NaN where the metric was not defined for any of the label vectors.
-        """
-        labels = self._labels(proba, prediction, sample_weight)
-        values = labels.values(self.n_samples, check_seed(self.random_state))
-        return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
-
-    def observed(
-        self,
-        y_true: ArrayLike,
-        proba: ArrayLike,
-        *,
-        prediction: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        classes: NDArray[Any] | None = None,
-    ) -> float:
-        """Compute the metric from true labels.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (n,)
-            Column numbers, or any labels when ``classes`` names the columns.
-        proba : array-like of shape (n, n_classes) or (n,)
-            Probabilities.
-        prediction : array-like of shape (n,), optional
-            Predicted column of each row; argmax when not given.
-        sample_weight : array-like of shape (n,), optional
-            How much each row counts.
-        classes : ndarray of shape (n_classes,), optional
-            The label of each column.
-
-        Returns
-        -------
-        float
-        """
-        matrix = check_proba(proba)
-        n, n_classes = matrix.shape
-        codes = check_labels(y_true, classes=classes, n_classes=n_classes, n_rows=n, name="y_true")
-        weight = check_sample_weight(sample_weight, n_rows=n)
-        second = self._second_argument(matrix, prediction)
-        extra = {} if weight is None else {"sample_weight": weight}
-        return float(self.function(codes, second, **extra))
-
-    def draws(
-        self,
-        proba: FloatArray,
-        *,
-        prediction: ArrayLike | None = None,
-        sample_weight: FloatArray | None = None,
-        n_draws: int,
-        seed: int,
-    ) -> FloatArray:
-        """Return the metric's value under each of ``n_draws`` label vectors drawn from proba."""
-        return self._labels(proba, prediction, sample_weight).values(n_draws, seed)
-
-    def choose(
-        self,
-        proba: FloatArray,
-        capacity: float,
-        *,
-        sample_weight: FloatArray | None = None,
-        decision: Decision = "argmax",
-    ) -> Choice:
-        """Choose whom to withhold so that the rest is expected to do best.
-
-        Parameters
-        ----------
-        proba : ndarray of shape (n, n_classes)
-            Calibrated, adapted probabilities, already checked.
-        capacity : float
-            The largest total weight that may be withheld (a count, for unit weights).
-        sample_weight : ndarray of shape (n,), optional
-            How much each row counts; a whole number equals repetition.
-        decision : {"argmax"}
-            A function of unknown shape has no optimal decision to offer.
-
-        Returns
-        -------
-        Choice
-            An interval of p for two classes, else boxes of probability vectors.
-        """
-        if decision != "argmax":
-            raise ValueError(
-                f'`decision` must be "argmax" for a SampledMetric; got {decision!r}. '
-                f"If the metric is a function of the confusion matrix, use ConfusionMetric."
-            )
-        labels = self._labels(proba, None, sample_weight)
-        seed = check_seed(self.random_state)
-        search = best_window if proba.shape[1] == 2 else best_groups
-        region = search(
-            labels,
-            capacity,
-            n_samples=self.n_samples,
-            n_groups=self.n_groups,
-            seed=seed,
-            greater_is_better=self.greater_is_better,
-            progress=self.progress,
-        )
-        return Choice(region, Argmax())
-
-    def cost(self, proba: ArrayLike) -> SearchCost:
+    def search_time(self, proba: ArrayLike) -> SearchTime:
         """Estimate how long ``choose`` takes on these probabilities, from one call.
 
         Parameters
@@ -239,24 +125,50 @@ class SampledMetric(Metric):
 
         Returns
         -------
-        SearchCost
+        SearchTime
             ``calls`` of the function and ``seconds`` in all.
         """
-        labels = self._labels(proba, None, None)
-        return search_cost(labels, n_samples=self.n_samples, n_groups=self.n_groups)
+        labels = self._labels(self._checked(proba, None, None)[0], None)
+        return search_time(labels, n_samples=self.n_samples, n_groups=self.n_groups)
 
-    def _labels(
-        self, proba: ArrayLike, prediction: ArrayLike | None, sample_weight: ArrayLike | None
-    ) -> SampledLabels:
-        matrix = np.ascontiguousarray(check_proba(proba))
-        weight = check_sample_weight(sample_weight, n_rows=len(matrix))
-        second = self._second_argument(matrix, prediction)
-        return SampledLabels(self.function, matrix, second, weight)
+    def _expected(self, summary: Summary, prediction: IntArray | None) -> float:
+        values = self._draws(summary, prediction, self.n_samples, check_seed(self.random_state))
+        return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
 
-    def _second_argument(self, matrix: FloatArray, prediction: ArrayLike | None) -> NDArray[Any]:
+    def _observed(self, codes: IntArray, rows: Summary, prediction: IntArray | None) -> float:
+        extra = {} if rows.weight is None else {"sample_weight": rows.weight}
+        return float(self.function(codes, self._second_argument(rows, prediction), **extra))
+
+    def _draws(
+        self, summary: Summary, prediction: IntArray | None, n_draws: int, seed: int
+    ) -> FloatArray:
+        return self._labels(summary, prediction).values(n_draws, seed)
+
+    def _choose(self, summary: Summary, capacity: float, decision: Decision) -> Choice:
+        if decision != "argmax":
+            raise ValueError(
+                f'`decision` must be "argmax" for a SampledMetric; got {decision!r}. '
+                f"If the metric is a function of the confusion matrix, use ConfusionMetric."
+            )
+        labels = self._labels(summary, None)
+        search = best_window if labels.proba.shape[1] == 2 else best_groups
+        region = search(
+            labels,
+            capacity,
+            n_samples=self.n_samples,
+            n_groups=self.n_groups,
+            seed=check_seed(self.random_state),
+            greater_is_better=self.greater_is_better,
+            progress=self.progress,
+        )
+        return Choice(region, Argmax())
+
+    def _labels(self, summary: Summary, prediction: IntArray | None) -> SampledLabels:
+        second = self._second_argument(summary, prediction)
+        return SampledLabels(self.function, summary.proba, second, summary.weight)
+
+    def _second_argument(self, summary: Summary, prediction: IntArray | None) -> NDArray[Any]:
+        matrix = summary.proba
         if self.reads == "scores":
             return matrix[:, 1] if matrix.shape[1] == 2 else matrix
-        if prediction is None:
-            return Argmax().predict(matrix)
-        n, n_classes = matrix.shape
-        return check_labels(prediction, n_classes=n_classes, n_rows=n, name="prediction")
+        return Argmax().predict(matrix) if prediction is None else prediction

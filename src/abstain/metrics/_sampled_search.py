@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from abstain._inputs import FloatArray
-from abstain.metrics._probability_groups import ProbabilityGroups
+from abstain._numerics import progress_bar
+from abstain.metrics._group_search import ProbabilityGroups
 from abstain.metrics._sampled_labels import SampledLabels
 from abstain.regions import Interval, ProbabilityBoxes
 
-__all__ = ["SearchCost", "best_groups", "best_window", "search_cost"]
+__all__ = ["SearchTime", "best_groups", "best_window", "search_time"]
 
 # Windows compared at each of the levels from coarse to fine, and the levels at most.
 _STARTS = 25
@@ -31,14 +32,14 @@ _logger = logging.getLogger("abstain")
 
 
 @dataclass(frozen=True)
-class SearchCost:
+class SearchTime:
     """How much work a search is: calls of the function, and seconds in all, estimated."""
 
     calls: int
     seconds: float
 
 
-def search_cost(labels: SampledLabels, *, n_samples: int, n_groups: int) -> SearchCost:
+def search_time(labels: SampledLabels, *, n_samples: int, n_groups: int) -> SearchTime:
     """Estimate the work of a search from one call of the function, after one to warm up."""
     labels.values(1, 0)
     start = time.perf_counter()
@@ -46,7 +47,7 @@ def search_cost(labels: SampledLabels, *, n_samples: int, n_groups: int) -> Sear
     once = time.perf_counter() - start
     binary = labels.proba.shape[1] == 2
     calls = n_samples * (_STARTS * _LEVELS if binary else n_groups * _ROUNDS)
-    return SearchCost(calls=calls, seconds=calls * once)
+    return SearchTime(calls=calls, seconds=calls * once)
 
 
 def best_window(
@@ -129,24 +130,13 @@ def _progress(
     labels: SampledLabels, n_samples: int, n_groups: int, *, shown: bool
 ) -> Iterator[Callable[[], None]]:
     """Say first when a search will be long; yield what to call after each evaluation."""
-    cost = search_cost(labels, n_samples=n_samples, n_groups=n_groups)
-    if cost.seconds > _LONG_SECONDS:
+    work = search_time(labels, n_samples=n_samples, n_groups=n_groups)
+    if work.seconds > _LONG_SECONDS:
         _logger.warning(
             "The search calls the metric up to %d times, about %.0f s. Fewer n_samples are "
             "faster; progress=True shows a bar.",
-            cost.calls,
-            cost.seconds,
+            work.calls,
+            work.seconds,
         )
-    if not shown:
-        yield lambda: None
-        return
-    try:
-        from rich.console import Console
-        from rich.progress import Progress
-    except ImportError as error:
-        raise ImportError(
-            "progress=True needs the package rich: pip install 'abstain[cli]'."
-        ) from error
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"about {cost.seconds:.0f} s", total=cost.calls)
-        yield lambda: bar.advance(task)
+    with progress_bar(work.calls, f"about {work.seconds:.0f} s", show=shown) as advance:
+        yield advance

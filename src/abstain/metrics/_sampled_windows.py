@@ -11,7 +11,7 @@ import numpy as np
 
 from abstain._inputs import FloatArray
 from abstain._kernels.atom_labels import drawn_positives
-from abstain.metrics._atoms import Atoms
+from abstain.summaries import Atoms
 
 __all__ = ["average_over_labels", "smoothed"]
 

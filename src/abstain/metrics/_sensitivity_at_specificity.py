@@ -4,10 +4,9 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
-from abstain._inputs import FloatArray, IntArray, check_fraction, check_seed
+from abstain._inputs import FloatArray, IntArray, check_seed
 from abstain._kernels.ranking import specificity_thresholds
 from abstain._kernels.sampled_sensitivity import sampled_sensitivities
-from abstain.metrics._atoms import Atoms, Windows
 from abstain.metrics._estimation import Estimation
 from abstain.metrics._operating_point import (
     LEVEL_TOLERANCE,
@@ -15,6 +14,7 @@ from abstain.metrics._operating_point import (
     touching_window,
 )
 from abstain.metrics._sampled_windows import smoothed
+from abstain.summaries import Atoms, Windows
 
 __all__ = ["SensitivityAtSpecificity"]
 
@@ -73,8 +73,8 @@ class SensitivityAtSpecificity(OperatingPointMetric):
     summary: ClassVar[str] = "sensitivity at a specificity to keep; for screening"
 
     def __init__(self, specificity: float, **estimation: Unpack[Estimation]) -> None:
+        self.specificity = specificity
         super().__init__(**estimation)
-        self.specificity = check_fraction(specificity, name="specificity")
 
     def _thresholds(self, atoms: Atoms, windows: Windows) -> IntArray:
         return specificity_thresholds(

@@ -2,14 +2,14 @@
 
 from typing import ClassVar, Unpack
 
-from abstain._inputs import FloatArray, IntArray, check_fraction
-from abstain.metrics._atoms import Atoms, Windows
+from abstain._inputs import FloatArray, IntArray
 from abstain.metrics._estimation import Estimation
 from abstain.metrics._operating_point import (
     OperatingPointMetric,
     sensitivity_thresholds,
     touching_window,
 )
+from abstain.summaries import Atoms, Windows
 
 __all__ = ["SpecificityAtSensitivity"]
 
@@ -51,8 +51,8 @@ class SpecificityAtSensitivity(OperatingPointMetric):
     summary: ClassVar[str] = "specificity at a sensitivity to keep; for ruling out"
 
     def __init__(self, sensitivity: float, **estimation: Unpack[Estimation]) -> None:
+        self.sensitivity = sensitivity
         super().__init__(**estimation)
-        self.sensitivity = check_fraction(sensitivity, name="sensitivity")
 
     def _thresholds(self, atoms: Atoms, windows: Windows) -> IntArray:
         return sensitivity_thresholds(atoms, windows, self.sensitivity)

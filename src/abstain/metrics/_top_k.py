@@ -4,22 +4,17 @@ Not a function of the confusion matrix, but as simple: an example is right with 
 largest probabilities, so the smallest sums are withheld.
 """
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from abstain._inputs import (
-    FloatArray,
-    check_labels,
-    check_proba,
-    check_sample_weight,
-)
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.confusion import top_share
-from abstain._kernels.label_draws import confusion_draws
-from abstain.metrics._base import Choice, Decision, Metric
-from abstain.regions import TopShare, score_threshold
+from abstain.metrics._base import Decision, Metric
+from abstain.metrics._confusion_draws import confusions_drawn
+from abstain.regions import Choice, TopShare, score_threshold
 from abstain.rules import Argmax
+from abstain.summaries import RowSummary, Summary
 
 __all__ = ["TopKAccuracy"]
 
@@ -54,9 +49,13 @@ class TopKAccuracy(Metric):
     summary: ClassVar[str] = "share whose class is among the k most probable, for many classes"
 
     def __init__(self, k: int = 3) -> None:
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise ValueError(f"`k` must be a whole number of at least 1; got {k!r}.")
-        self.k = int(k)
+        self.k = k
+        self.check_parameters()
+
+    def check_parameters(self) -> None:
+        """Raise if a parameter is not what it should be."""
+        if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 1:
+            raise ValueError(f"`k` must be a whole number of at least 1; got {self.k!r}.")
 
     @property
     def name(self) -> str:
@@ -72,122 +71,31 @@ class TopKAccuracy(Metric):
             )
         return cls(int(argument))
 
-    def expected(
-        self,
-        proba: ArrayLike,
-        *,
-        prediction: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> float:
-        """Estimate the metric without labels, from calibrated probabilities.
+    def _expected(self, summary: Summary, prediction: IntArray | None) -> float:
+        return float(np.average(top_share(summary.proba, self.k), weights=summary.weight))
 
-        Parameters
-        ----------
-        proba : array-like of shape (n, n_classes) or (n,)
-            Calibrated probabilities.
-        prediction : ignored
-            The metric reads the probabilities.
-        sample_weight : array-like of shape (n,), optional
-            How much each row counts; a whole number equals repetition.
-
-        Returns
-        -------
-        float
-        """
-        matrix, weight = self._checked(proba, sample_weight)
-        return float(np.average(top_share(matrix, self.k), weights=weight))
-
-    def observed(
-        self,
-        y_true: ArrayLike,
-        proba: ArrayLike,
-        *,
-        prediction: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        classes: NDArray[Any] | None = None,
-    ) -> float:
-        """Compute the metric from true labels.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (n,)
-            Column numbers, or any labels when ``classes`` names the columns.
-        proba : array-like of shape (n, n_classes) or (n,)
-            Probabilities.
-        prediction : ignored
-            The metric reads the probabilities.
-        sample_weight : array-like of shape (n,), optional
-            How much each row counts; a whole number equals repetition.
-        classes : ndarray of shape (n_classes,), optional
-            The label of each column.
-
-        Returns
-        -------
-        float
-        """
-        matrix, weight = self._checked(proba, sample_weight)
+    def _observed(self, codes: IntArray, rows: Summary, prediction: IntArray | None) -> float:
+        matrix = rows.proba
         n, n_classes = matrix.shape
-        codes = check_labels(y_true, classes=classes, n_classes=n_classes, n_rows=n, name="y_true")
         own = matrix[np.arange(n), codes][:, None]
         later = np.arange(n_classes)[None, :] > codes[:, None]
         ahead = np.count_nonzero((matrix > own) | ((matrix == own) & later), axis=1)
-        return float(np.average(ahead < self.k, weights=weight))
+        return float(np.average(ahead < self.k, weights=rows.weight))
 
-    def draws(
-        self,
-        proba: FloatArray,
-        *,
-        prediction: ArrayLike | None = None,
-        sample_weight: FloatArray | None = None,
-        n_draws: int,
-        seed: int,
+    def _draws(
+        self, summary: Summary, prediction: IntArray | None, n_draws: int, seed: int
     ) -> FloatArray:
-        """Return the metric's value under each of ``n_draws`` label vectors drawn from proba."""
-        matrix, weight = self._checked(proba, sample_weight)
-        hit = np.minimum(top_share(matrix, self.k), 1.0)
+        hit = np.minimum(top_share(summary.proba, self.k), 1.0)
         # Whether the label is among the top k is all that counts: two classes, miss and hit.
-        counts = confusion_draws(
-            np.column_stack([1 - hit, hit]),
-            np.zeros(len(hit), dtype=np.intp),
-            np.empty(0) if weight is None else weight,
-            seed,
-            0,
-            n_draws,
+        rows = RowSummary(np.column_stack([1 - hit, hit]), summary.weight)
+        counts = np.stack(
+            [*confusions_drawn(rows, np.zeros(len(hit), dtype=np.intp), n_draws, seed)]
         )
         shares: FloatArray = counts[:, 1, 0] / counts[:, :, 0].sum(axis=1)
         return shares
 
-    def choose(
-        self,
-        proba: FloatArray,
-        capacity: float,
-        *,
-        sample_weight: FloatArray | None = None,
-        decision: Decision = "argmax",
-    ) -> Choice:
-        """Withhold the rows whose k largest probabilities sum to the least.
-
-        Parameters
-        ----------
-        proba : ndarray of shape (n, n_classes)
-            Calibrated, adapted probabilities, already checked.
-        capacity : float
-            The largest total weight that may be withheld (a count, for unit weights).
-        sample_weight : ndarray of shape (n,), optional
-            How much each row counts; a whole number equals repetition.
-        decision : {"argmax", "optimal"}
-            No difference here: the most probable classes are the best to name.
-
-        Returns
-        -------
-        Choice
-        """
-        share = TopShare(self.k, -np.inf).share(np.ascontiguousarray(proba))
-        threshold = -score_threshold(-share, capacity, sample_weight)
-        return Choice(TopShare(self.k, threshold), Argmax())
-
-    def _checked(
-        self, proba: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[FloatArray, FloatArray | None]:
-        matrix = np.ascontiguousarray(check_proba(proba))
-        return matrix, check_sample_weight(sample_weight, n_rows=len(matrix))
+    def _choose(self, summary: Summary, capacity: float, decision: Decision) -> Choice:
+        """Withhold the rows whose k largest probabilities sum to the least."""
+        share = top_share(summary.proba, self.k)
+        threshold = -score_threshold(-share, capacity, summary.weight)
+        return Choice(TopShare(int(self.k), threshold), Argmax())

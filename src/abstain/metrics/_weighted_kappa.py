@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike
 from abstain._inputs import FloatArray, IntArray, check_penalties, check_seed
 from abstain._kernels.confusion import expected_confusion, linear_gain
 from abstain._kernels.label_draws import confusion_draws, mean_drawn_entry
-from abstain.metrics._confusion import ALL_KEPT, BaseConfusionMetric, Solver
+from abstain.metrics._confusion import ALL_KEPT, NO_WEIGHT, BaseConfusionMetric, Solver
 from abstain.metrics._confusion_solver import unit_of
+from abstain.metrics._matrix_names import matrix_from_name, matrix_in_name
+from abstain.rules import Argmax
 
 __all__ = ["WeightedKappa"]
 
@@ -86,64 +88,81 @@ class WeightedKappa(BaseConfusionMetric):
         n_samples: int = 100,
         random_state: Any = 0,
     ) -> None:
+        self.weights = weights
+        self.method = method
+        self.n_samples = n_samples
+        self.random_state = random_state
         super().__init__(solver=solver)
-        self.weights: str | FloatArray
-        if weights is None or isinstance(weights, str):
-            self.weights = _checked_name(weights)
+
+    def check_parameters(self) -> None:
+        """Raise if a parameter is not what it should be."""
+        super().check_parameters()
+        if self.weights is None or isinstance(self.weights, str):
+            _checked_name(self.weights)
         else:
-            self.weights = check_penalties(weights, name="weights")
-        if method not in get_args(Method):
-            raise ValueError(f'`method` must be "deterministic" or "sampled"; got {method!r}.')
-        if method == "sampled" and solver != "marginal":
+            check_penalties(self.weights, name="weights")
+        if self.method not in get_args(Method):
+            raise ValueError(
+                f'`method` must be "deterministic" or "sampled"; got {self.method!r}.'
+            )
+        if self.method == "sampled" and self.solver != "marginal":
             raise ValueError(
                 '`method="sampled"` is the Monte-Carlo form of the marginal algorithm; '
                 'pass solver="marginal" with it.'
             )
-        if n_samples < 1:
-            raise ValueError(f"`n_samples` must be at least 1; got {n_samples!r}.")
-        self.method = method
-        self.n_samples = n_samples
-        self.random_state = random_state
+        if self.n_samples < 1:
+            raise ValueError(f"`n_samples` must be at least 1; got {self.n_samples!r}.")
+
+    @property
+    def _matrix(self) -> FloatArray | None:
+        """The user's own weights; None for weights with a name."""
+        if self.weights is None or isinstance(self.weights, str):
+            return None
+        return np.asarray(self.weights, dtype=np.float64)
 
     @property
     def name(self) -> str:
-        """The registered name; ``kappa:matrix`` when the weights are the user's own."""
-        if not isinstance(self.weights, str):
-            return "kappa:matrix"
-        return "kappa" if self.weights == "unweighted" else f"kappa:{self.weights}"
+        """The registered name; a user's own matrix is in it."""
+        if self._matrix is not None:
+            return f"kappa:{matrix_in_name(self._matrix)}"
+        return "kappa" if self.weights in (None, "unweighted") else f"kappa:{self.weights}"
 
     @classmethod
     def parse(cls, argument: str | None) -> Self:
         """Return the metric that ``kappa`` or ``kappa:WEIGHTS`` stands for."""
+        if argument is not None and argument.startswith("["):
+            return cls(matrix_from_name(argument))
         return cls(argument)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the metric as plain data; a user's matrix is in it."""
         data = super().to_dict()
-        if not isinstance(self.weights, str):
-            data |= {"name": "kappa", "weights": self.weights.tolist()}
+        if self._matrix is not None:
+            data |= {"name": "kappa", "weights": self._matrix.tolist()}
         return data
 
     def restored(self, data: dict[str, Any]) -> Self:
         """Return this metric with the matrix and solver of the data."""
         if "weights" in data:
-            self.weights = check_penalties(data["weights"], name="weights")
+            self.weights = data["weights"]
         return super().restored(data)
 
     def check_n_classes(self, n_classes: int) -> None:
         """Raise if a user's matrix is not for this number of classes."""
-        if not isinstance(self.weights, str) and len(self.weights) != n_classes:
+        if self._matrix is not None and len(self._matrix) != n_classes:
             raise ValueError(
                 f"`weights` must have a row and a column for each of the {n_classes} classes; "
-                f"got {len(self.weights)}."
+                f"got {len(self._matrix)}."
             )
 
     def penalties(self, n_classes: int) -> FloatArray:
         """Return the matrix W."""
-        if not isinstance(self.weights, str):
-            return self.weights
+        if self._matrix is not None:
+            return self._matrix
         distance = np.abs(np.subtract.outer(np.arange(n_classes), np.arange(n_classes)))
-        power = {"quadratic": 2.0, "linear": 1.0, "unweighted": 0.0}[self.weights]
+        power = {"quadratic": 2.0, "linear": 1.0, "unweighted": 0.0}[
+            _checked_name(self.weights)  # type: ignore[arg-type]
+        ]
         penalties: FloatArray = np.where(distance > 0, distance.astype(np.float64) ** power, 0.0)
         return penalties
 
@@ -197,7 +216,9 @@ class WeightedKappa(BaseConfusionMetric):
         -------
         ndarray of shape (n,)
         """
-        matrix, columns, weight = self._checked(proba, prediction, sample_weight)
+        rows, given = self._checked(proba, prediction, sample_weight)
+        matrix, weight = rows.proba, NO_WEIGHT if rows.weight is None else rows.weight
+        columns = Argmax().predict(matrix) if given is None else given
         unit = unit_of(weight)
         if self.method == "deterministic":
             confusion = expected_confusion(matrix, columns, weight, ALL_KEPT)

@@ -10,12 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._inputs import FloatArray, IntArray, check_penalties
+from abstain._inputs import (
+    FloatArray,
+    IntArray,
+    Mask,
+    check_penalties,
+    check_proba,
+    check_sample_weight,
+)
 from abstain._kernels.confusion import expected_confusion
-from abstain.baselines import ScoreThreshold
-from abstain.metrics import Choice, Decision, Metric, RankingMetric, most_valuable_window
-from abstain.regions import GainThreshold, Mask
+from abstain.metrics import Decision, Metric, RankingMetric
+from abstain.regions import Choice, GainThreshold, ScoreThreshold
 from abstain.rules import Argmax, BestGain
+from abstain.selection._window_search import most_valuable_window
+from abstain.summaries import RowSummary, Summary
 
 __all__ = ["Cost"]
 
@@ -89,21 +97,21 @@ class Cost:
 
     def choose(
         self,
-        proba: FloatArray,
+        proba: ArrayLike,
         metric: Metric | None = None,
         *,
-        sample_weight: FloatArray | None = None,
+        sample_weight: ArrayLike | None = None,
         decision: Decision = "argmax",
     ) -> Choice:
         """Choose whom to withhold so that the total expected cost is least.
 
         Parameters
         ----------
-        proba : ndarray of shape (n, n_classes)
+        proba : array-like of shape (n, n_classes)
             Calibrated, adapted probabilities.
         metric : Metric, optional
             The metric that ``value_of_metric`` is for.
-        sample_weight : ndarray of shape (n,), optional
+        sample_weight : array-like of shape (n,), optional
             How much each row counts.
         decision : {"argmax", "optimal"}
             How the kept rows are predicted, where ``value_of_metric`` is given; with ``errors``
@@ -113,21 +121,29 @@ class Cost:
         -------
         Choice
         """
+        rows = np.ascontiguousarray(check_proba(proba))
+        weight = check_sample_weight(sample_weight, n_rows=len(rows))
+        return self.choose_for(RowSummary(rows, weight), metric, decision=decision)
+
+    def choose_for(
+        self, summary: Summary, metric: Metric | None = None, *, decision: Decision = "argmax"
+    ) -> Choice:
+        """Choose for a batch that is checked and summarised."""
+        n_classes = len(summary.class_sums)
         if self.value_of_metric is None:
-            return self._per_example(proba.shape[1])
+            return self._per_example(n_classes)
         if metric is None:
             raise TypeError("`value_of_metric` needs the metric; pass `metric`.")
         if isinstance(metric, RankingMetric) and metric.method == "deterministic":
             best = most_valuable_window(
                 metric,
-                proba,
+                summary,
                 value_of_metric=self.value_of_metric,
-                abstention_costs=self._abstain_vector(proba.shape[1]),
-                sample_weight=sample_weight,
+                abstention_costs=self._abstain_vector(n_classes),
                 decision=decision,
             )
-            return metric.choose(proba, 0.0, decision=decision) if best is None else best.choice
-        return self._along_budgets(proba, metric, sample_weight, decision)
+            return metric._choose(summary, 0.0, decision) if best is None else best.choice
+        return self._along_budgets(summary, metric, decision)
 
     def expected(
         self,
@@ -203,26 +219,18 @@ class Cost:
         region = GainThreshold(errors - abstain[:, None], float(np.nextafter(0.0, 1.0)))
         return Choice(region, BestGain(-errors))
 
-    def _along_budgets(
-        self,
-        proba: FloatArray,
-        metric: Metric,
-        sample_weight: FloatArray | None,
-        decision: Decision,
-    ) -> Choice:
+    def _along_budgets(self, summary: Summary, metric: Metric, decision: Decision) -> Choice:
         """Try the metric's own choice for many capacities; take the one that is worth most."""
-        total = float(len(proba) if sample_weight is None else sample_weight.sum())
+        total = summary.total
         sign = 1.0 if metric.greater_is_better else -1.0
 
         def worth(capacity: float) -> tuple[float, Choice]:
-            choice = metric.choose(proba, capacity, sample_weight=sample_weight, decision=decision)
-            columns = choice.rule.predict(proba)
-            out = choice.region.contains(proba, columns)
+            choice = metric._choose(summary, capacity, decision)
+            columns, out = choice.apply(summary.proba)
             if out.all():
                 return -np.inf, choice
-            weight = None if sample_weight is None else sample_weight[~out]
-            value = metric.expected(proba[~out], prediction=columns[~out], sample_weight=weight)
-            spent = self.expected(proba, columns, out, sample_weight=sample_weight)
+            value = metric._expected(summary.only(~out), columns[~out])
+            spent = self.expected(summary.proba, columns, out, sample_weight=summary.weight)
             gain = sign * (self.value_of_metric or 0.0) * value - spent
             return (gain if np.isfinite(gain) else -np.inf), choice
 

@@ -4,22 +4,21 @@ A budget (the paper's Section 3), a target or a cost; by the metric's own choice
 metric-agnostic score (its Section 4).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, get_args
 
 import numpy as np
 
-from abstain import baselines
-from abstain._inputs import FloatArray
-from abstain.metrics import Choice, Decision, Metric
-from abstain.regions import Region
+from abstain import scores
+from abstain._inputs import FloatArray, check_budget
+from abstain.metrics import BudgetCurve, Decision, Metric
+from abstain.regions import Choice, ScoreThreshold, score_threshold
 from abstain.rules import Argmax
-from abstain.selection._budget import budget_capacity
+from abstain.selection._class_thresholds import choose_class_thresholds
 from abstain.selection._cost import Cost
-from abstain.selection._source import Source
 from abstain.selection._target import Family, Target, check_target, choose_for_target
-from abstain.shift import adapt_proba
+from abstain.summaries import LabelledSummary, Summary
 
 __all__ = ["Selection"]
 
@@ -61,7 +60,7 @@ class Selection:
         if self.decision not in get_args(Decision):
             raise ValueError(f'`decision` must be "argmax" or "optimal"; got {self.decision!r}.')
         if self.budget is not None:
-            budget_capacity(self.budget, 1)
+            check_budget(self.budget)
         if self.target is not None:
             check_target(self.target, metric)
         if self.cost is not None and not isinstance(self.cost, Cost):
@@ -70,18 +69,21 @@ class Selection:
                 f"got {self.cost!r}."
             )
         if self.score is not None:
-            baselines.get(self.score)
+            scores.get(self.score)
             if self.cost is not None:
                 raise ValueError("`score` has no part in a decision by `cost`; leave it out.")
+
+    def capacity(self, summary: Summary) -> float:
+        """Return the largest weight of a batch that the budget allows to withhold."""
+        return summary.capacity(check_budget(self.budget or 0.0))
 
     def choose(
         self,
         metric: Metric,
-        proba: FloatArray,
+        summary: Summary,
         *,
-        sample_weight: FloatArray | None = None,
         seed: int = 0,
-        source: Source | None = None,
+        labelled: LabelledSummary | None = None,
         weights: FloatArray | None = None,
     ) -> Choice:
         """Choose whom to withhold.
@@ -90,14 +92,12 @@ class Selection:
         ----------
         metric : Metric
             What to make as good as possible.
-        proba : ndarray of shape (n, n_classes)
-            Calibrated, adapted probabilities.
-        sample_weight : ndarray of shape (n,), optional
-            How much each row counts.
+        summary : Summary
+            The batch, adapted.
         seed : int
             Seeds a random score.
-        source : Source, optional
-            The labelled source, which ``score="class-thresholds"`` needs.
+        labelled : LabelledSummary, optional
+            The validation data, which ``score="class-thresholds"`` needs.
         weights : ndarray of shape (n_classes,), optional
             Target over source proportions, for the same.
 
@@ -106,75 +106,51 @@ class Selection:
         Choice
         """
         if self.cost is not None:
-            return self.cost.choose(
-                proba, metric, sample_weight=sample_weight, decision=self.decision
-            )
-        family = self.family(metric, proba, sample_weight, seed, source, weights)
+            return self.cost.choose_for(summary, metric, decision=self.decision)
+        family = self.family(metric, summary, seed, labelled, weights)
         if self.target is not None:
             return choose_for_target(
                 metric,
                 self.target,
-                proba,
-                sample_weight=sample_weight,
+                summary,
                 decision=self.decision,
                 family=None if self.score is None else family,
             )
-        return family(budget_capacity(self.budget or 0.0, len(proba), sample_weight))
+        return family(self.capacity(summary))
+
+    def curve(
+        self,
+        metric: Metric,
+        summary: Summary,
+        budgets: Sequence[float],
+        *,
+        seed: int = 0,
+        labelled: LabelledSummary | None = None,
+        weights: FloatArray | None = None,
+    ) -> BudgetCurve:
+        """Choose for each of many budgets, in the order that this selection has."""
+        capacities = [summary.capacity(budget) for budget in budgets]
+        if self.score is None:
+            points = metric._curve(summary, capacities, self.decision)
+        else:
+            family = self.family(metric, summary, seed, labelled, weights)
+            points = [metric._point(summary, family(capacity)) for capacity in capacities]
+        return BudgetCurve(np.asarray(budgets, dtype=np.float64), points)
 
     def family(
         self,
         metric: Metric,
-        proba: FloatArray,
-        sample_weight: FloatArray | None,
+        summary: Summary,
         seed: int,
-        source: Source | None = None,
+        labelled: LabelledSummary | None = None,
         weights: FloatArray | None = None,
     ) -> Family:
         """Return what would be withheld for each capacity."""
         if self.score is None:
-            return lambda capacity: metric.choose(
-                proba, capacity, sample_weight=sample_weight, decision=self.decision
-            )
-        score = self.score
-        if score == "class-thresholds":
-            return self._class_thresholds(metric, proba, sample_weight, source, weights)
-
-        def by_score(capacity: float) -> Choice:
-            region: Region = baselines.choose_by_score(
-                score, proba, capacity, sample_weight=sample_weight, seed=seed
-            )
-            return Choice(region=region, rule=Argmax())
-
-        return by_score
-
-    def _class_thresholds(
-        self,
-        metric: Metric,
-        proba: FloatArray,
-        sample_weight: FloatArray | None,
-        source: Source | None,
-        weights: FloatArray | None,
-    ) -> Family:
-        if source is None or weights is None:
-            raise ValueError('`score` "class-thresholds" needs the labelled source.')
-        # The validation data as they would look with the target's class proportions.
-        moved = weights[source.codes]
-        proba_val = adapt_proba(source.proba, weights)
-        weight_val = moved if source.weight is None else moved * source.weight
-
-        def by_class(capacity: float) -> Choice:
-            region: Region = baselines.choose_class_thresholds(
-                metric,
-                proba,
-                capacity,
-                y_val=source.codes,
-                proba_val=proba_val,
-                sample_weight=sample_weight,
-                sample_weight_val=weight_val,
-            )
-            return Choice(region=region, rule=Argmax())
-
-        return by_class
+            return lambda capacity: metric._choose(summary, capacity, self.decision)
+        if self.score == scores.CLASS_THRESHOLDS:
+            return _class_thresholds(metric, summary, labelled, weights)
+        return _by_score(self.score, summary, seed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the selection as plain data."""
@@ -198,3 +174,43 @@ class Selection:
         """Return the selection with Python's own numbers, which JSON can hold."""
         budget = self.budget.item() if isinstance(self.budget, np.generic) else self.budget
         return replace(self, budget=budget)
+
+
+def _by_score(score: Score, summary: Summary, seed: int) -> Family:
+    """Return the regions that withhold the highest scores within a capacity.
+
+    The class proportions that ``"js-divergence"`` compares with are those of the batch; they are
+    kept in the region.
+    """
+    parameters: dict[str, Any] = {}
+    if score == "random":
+        parameters = {"seed": seed}
+    elif score == "js-divergence":
+        parameters = {"priors": (summary.class_sums / summary.class_sums.sum()).tolist()}
+    everything = ScoreThreshold(score, threshold=-np.inf, parameters=parameters)
+    values = everything.score(summary.proba, np.empty(0, dtype=np.intp))
+
+    def family(capacity: float) -> Choice:
+        threshold = score_threshold(values, capacity, summary.weight)
+        return Choice(replace(everything, threshold=threshold), Argmax())
+
+    return family
+
+
+def _class_thresholds(
+    metric: Metric,
+    summary: Summary,
+    labelled: LabelledSummary | None,
+    weights: FloatArray | None,
+) -> Family:
+    if labelled is None or weights is None:
+        raise ValueError('`score` "class-thresholds" needs the labelled validation data.')
+    # The validation data as they would look with the batch's class proportions.
+    moved = weights[labelled.labels]
+    as_now = replace(
+        labelled.at(weights),
+        weight=moved if labelled.weight is None else moved * labelled.weight,
+    )
+    return lambda capacity: Choice(
+        choose_class_thresholds(metric, summary, capacity, as_now), Argmax()
+    )

@@ -13,17 +13,12 @@ from typing import NoReturn
 import numpy as np
 
 from abstain import metrics
-from abstain._inputs import FloatArray
 from abstain.exceptions import TargetUnreachable
-from abstain.metrics import (
-    Choice,
-    Decision,
-    Metric,
-    RankingMetric,
-    SensitivityAtSpecificity,
-    smallest_window,
-)
+from abstain.metrics import Decision, Metric, RankingMetric, SensitivityAtSpecificity
+from abstain.regions import Choice
 from abstain.selection._rates import RATES, expected_rate
+from abstain.selection._window_search import smallest_window
+from abstain.summaries import Summary
 
 __all__ = ["Family", "Target", "check_target", "choose_for_target"]
 
@@ -65,13 +60,12 @@ def check_target(target: Target, metric: Metric) -> Target:
 def choose_for_target(
     metric: Metric,
     target: Target,
-    proba: FloatArray,
+    summary: Summary,
     *,
-    sample_weight: FloatArray | None = None,
     decision: Decision = "argmax",
     family: Family | None = None,
 ) -> Choice:
-    """Choose as few rows as possible to withhold so that the rest reaches a target.
+    """Choose as little as possible to withhold so that the rest reaches a target.
 
     Parameters
     ----------
@@ -81,10 +75,8 @@ def choose_for_target(
         The value to reach: at least this, or at most this where lower is better. With
         ``"sensitivity"`` and ``"specificity"`` together the threshold of the decision is free
         and becomes part of the rule.
-    proba : ndarray of shape (n, n_classes)
-        Calibrated, adapted probabilities.
-    sample_weight : ndarray of shape (n,), optional
-        How much each row counts.
+    summary : Summary
+        The batch, adapted.
     decision : {"argmax", "optimal"}
         How the rest is predicted.
     family : callable, optional
@@ -101,7 +93,7 @@ def choose_for_target(
 
     Notes
     -----
-    For a ranking metric every window is looked at (see ``metrics.smallest_window``). Otherwise
+    For a ranking metric every window is looked at (see ``smallest_window``). Otherwise
     the metric's choice for every count is, up to 512 rows; beyond, 128 evenly spaced counts and
     then those before the first that reaches the target.
     """
@@ -118,12 +110,16 @@ def choose_for_target(
             and metric.method == "deterministic"
             and not isinstance(target, Mapping)
         ):
-            return _by_windows(metric, target, proba, sample_weight, decision)
-        family = _family_of(metric, proba, sample_weight, decision)
+            return _by_windows(metric, target, summary, decision)
+        own, way = metric, decision
+
+        def family(capacity: float) -> Choice:
+            return own._choose(summary, capacity, way)
+
     goals: list[Goal] = (
         [(metric, target)] if not isinstance(target, Mapping) else [*target.items()]
     )
-    return _Scan(goals, proba, sample_weight, family).smallest()
+    return _Scan(goals, summary, family).smallest()
 
 
 def _checked_value(value: float, bounds: tuple[float, float], what: str) -> float:
@@ -136,15 +132,9 @@ def _checked_value(value: float, bounds: tuple[float, float], what: str) -> floa
 
 
 def _by_windows(
-    metric: RankingMetric,
-    target: float,
-    proba: FloatArray,
-    sample_weight: FloatArray | None,
-    decision: Decision,
+    metric: RankingMetric, target: float, summary: Summary, decision: Decision
 ) -> Choice:
-    found, best = smallest_window(
-        metric, proba, target - TOLERANCE, sample_weight=sample_weight, decision=decision
-    )
+    found, best = smallest_window(metric, summary, target - TOLERANCE, decision=decision)
     if found is not None:
         return found.choice
     if best is None:
@@ -152,14 +142,6 @@ def _by_windows(
     raise TargetUnreachable(
         f"No abstention brings {metric.name} to {target:g}: the best is {best.value:.4g}, "
         f"with {best.abstention:.1%} withheld. Ask for less, or for a better classifier."
-    )
-
-
-def _family_of(
-    metric: Metric, proba: FloatArray, sample_weight: FloatArray | None, decision: Decision
-) -> Family:
-    return lambda capacity: metric.choose(
-        proba, capacity, sample_weight=sample_weight, decision=decision
     )
 
 
@@ -182,17 +164,12 @@ class _Scan:
     """A search along a family of choices, from the smallest capacity up."""
 
     goals: list[Goal]
-    proba: FloatArray
-    sample_weight: FloatArray | None
+    summary: Summary
     family: Family
 
-    @property
-    def total(self) -> float:
-        return float(len(self.proba) if self.sample_weight is None else self.sample_weight.sum())
-
     def smallest(self) -> Choice:
-        n, total = len(self.proba), self.total
-        counted = self.sample_weight is None and n <= _MOST_COUNTS
+        n, total = self.summary.n_rows, self.summary.total
+        counted = self.summary.counted and n <= _MOST_COUNTS
         steps = n if counted else _COARSE
         best: _Tried | None = None
         for k in range(steps):
@@ -207,7 +184,7 @@ class _Scan:
 
     def _refined(self, low: float, high: float, found: _Tried) -> _Tried:
         """Look between two capacities, finer and finer, for an earlier one that does."""
-        unit = 1.0 if self.sample_weight is None else 1e-6 * self.total
+        unit = 1.0 if self.summary.counted else 1e-6 * self.summary.total
         while high - low > unit:
             steps = int(min(_FINE, np.ceil((high - low) / unit)))
             marks = np.linspace(low, high, steps + 1)
@@ -222,28 +199,25 @@ class _Scan:
 
     def _try(self, capacity: float) -> _Tried | None:
         choice = self.family(capacity)
-        prediction = choice.rule.predict(self.proba)
-        withheld = choice.region.contains(self.proba, prediction)
+        summary = self.summary
+        prediction, withheld = choice.apply(summary.proba)
         if withheld.all():
             return None
         kept = ~withheld
-        weight = None if self.sample_weight is None else self.sample_weight[kept]
+        rest, columns = summary.only(kept), prediction[kept]
         values, shortfall = {}, 0.0
         for name, goal in self.goals:
             sign = 1.0
             if isinstance(name, str) and name in RATES:
-                value = expected_rate(name, self.proba, prediction, kept, self.sample_weight)
+                value = expected_rate(name, summary, prediction, kept)
             else:
                 metric = metrics.get(name)
                 sign = 1.0 if metric.greater_is_better else -1.0
-                value = metric.expected(
-                    self.proba[kept], prediction=prediction[kept], sample_weight=weight
-                )
+                value = metric._expected(rest, columns)
                 name = metric.name
             values[name] = value
             shortfall = max(shortfall, np.inf if np.isnan(value) else sign * (goal - value))
-        taken = self.total - (float(kept.sum()) if weight is None else float(weight.sum()))
-        return _Tried(choice, taken, values, shortfall)
+        return _Tried(choice, summary.total - rest.total, values, shortfall)
 
     def _give_up(self, best: _Tried | None) -> NoReturn:
         wanted = ", ".join(
@@ -254,6 +228,6 @@ class _Scan:
         got = ", ".join(f"{name} {value:.4g}" for name, value in best.values.items())
         raise TargetUnreachable(
             f"No abstention reaches {wanted}: the best is {got}, "
-            f"with {best.weight / self.total:.1%} withheld. Ask for less, or for a better "
+            f"with {best.weight / self.summary.total:.1%} withheld. Ask for less, or for a better "
             f"classifier."
         )

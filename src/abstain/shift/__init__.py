@@ -1,12 +1,17 @@
 """Label shift: how the class proportions have moved, and probabilities adapted to it."""
 
-from abstain.shift._base import ShiftEstimator, adapt_proba, ratio_of_priors
+from abstain.shift._base import ShiftEstimator, adapt_proba
+from abstain.shift._base import ratio_of_priors as ratio_of_priors
 from abstain.shift._check import LabelShiftCheck, check_label_shift
+from abstain.shift._check import label_shift_check as label_shift_check
 from abstain.shift._confusion import BBSEHard, BBSESoft, RLLSHard, RLLSSoft
 from abstain.shift._detect import ShiftTest, detect_shift
+from abstain.shift._facts import shift_facts as shift_facts
 from abstain.shift._fixed import KnownPriors, NoShift
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
+from abstain.shift._registry import from_dict as from_dict
 from abstain.shift._registry import get
+from abstain.shift._registry import to_dict as to_dict
 
 __all__ = [
     "BBSEHard",
@@ -23,5 +28,4 @@ __all__ = [
     "check_label_shift",
     "detect_shift",
     "get",
-    "ratio_of_priors",
 ]

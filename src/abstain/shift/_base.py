@@ -6,7 +6,7 @@ ratio of the new proportions to the old, renormalised (Saerens et al., 2002).
 
 import warnings
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -17,30 +17,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from abstain._inputs import (
     FloatArray,
-    IntArray,
     check_fraction,
     check_labels,
     check_proba,
     check_sample_weight,
 )
 from abstain._kernels.adapt import adapted
+from abstain._numerics import resampled_weight
 from abstain.exceptions import NotIdentifiable
+from abstain.summaries import LabelledSummary, RowSummary, Summary
 
 __all__ = ["ShiftEstimator", "adapt_proba", "ratio_of_priors"]
 
 SourcePriors = Literal["mean-probability", "label-frequency"]
 DrawMethod = Literal["asymptotic", "bootstrap"]
-
-
-@dataclass(frozen=True)
-class Sample:
-    """What an estimator was fitted on: references to the caller's arrays, not copies."""
-
-    source: FloatArray
-    target: FloatArray
-    codes: IntArray | None
-    weight_source: FloatArray | None
-    weight_target: FloatArray | None
 
 
 class ShiftEstimator(BaseEstimator, ABC):
@@ -118,10 +108,15 @@ class ShiftEstimator(BaseEstimator, ABC):
             if y_source is None
             else check_labels(y_source, n_classes=n_classes, n_rows=n, name="y_source")
         )
-        self.source_priors_ = self._source_priors(source, codes, weight_source)
-        self._fit(source, target, codes, weight_source, weight_target)
+        labelled = LabelledSummary(source, codes, weight_source)
+        return self.fit_summaries(labelled, RowSummary(target, weight_target))
+
+    def fit_summaries(self, source: LabelledSummary, target: Summary) -> Self:
+        """Estimate the class proportions of a batch from its summary; nothing is checked."""
+        self.source_priors_ = self._source_priors(source)
+        self._fit(source, target)
         self.weights_ = ratio_of_priors(self.priors_, self.source_priors_)
-        self._sample = Sample(source, target, codes, weight_source, weight_target)
+        self._fitted = source, target
         return self
 
     def transform(self, proba: ArrayLike) -> FloatArray:
@@ -202,7 +197,7 @@ class ShiftEstimator(BaseEstimator, ABC):
         filled = failed = 0
         while filled < n_draws:
             try:
-                draws[filled] = self._refitted(_resampled(self._sample, rng))
+                draws[filled] = self._refitted(*_resampled(*self._fitted, rng))
                 filled += 1
             except NotIdentifiable:
                 # A class may be missing from a draw of a small source.
@@ -211,43 +206,27 @@ class ShiftEstimator(BaseEstimator, ABC):
                     raise
         return draws
 
-    def _refitted(self, sample: Sample) -> FloatArray:
-        """Return the proportions estimated on another sample."""
+    def _refitted(self, source: LabelledSummary, target: Summary) -> FloatArray:
+        """Return the proportions estimated on other samples."""
         again = clone(self)
-        again.source_priors_ = again._source_priors(
-            sample.source, sample.codes, sample.weight_source
-        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            again._fit(
-                sample.source,
-                sample.target,
-                sample.codes,
-                sample.weight_source,
-                sample.weight_target,
-            )
+            again.fit_summaries(source, target)
         priors: FloatArray = again.priors_
         return priors
 
     @abstractmethod
-    def _fit(
-        self,
-        source: FloatArray,
-        target: FloatArray,
-        codes: IntArray | None,
-        weight_source: FloatArray | None,
-        weight_target: FloatArray | None,
-    ) -> None:
+    def _fit(self, source: LabelledSummary, target: Summary) -> None:
         """Set ``priors_``, and whatever else the estimator tells."""
 
-    def _source_priors(
-        self, source: FloatArray, codes: IntArray | None, weight: FloatArray | None
-    ) -> FloatArray:
+    def _source_priors(self, source: LabelledSummary) -> FloatArray:
         if self.source_priors == "mean-probability":
-            mean: FloatArray = np.average(source, axis=0, weights=weight)
+            mean: FloatArray = np.average(source.proba, axis=0, weights=source.weight)
             return mean
-        if self.source_priors == "label-frequency" and codes is not None:
-            counts = np.bincount(codes, weights=weight, minlength=source.shape[1])
+        if self.source_priors == "label-frequency" and source.codes is not None:
+            counts = np.bincount(
+                source.codes, weights=source.weight, minlength=source.proba.shape[1]
+            )
             frequency: FloatArray = counts / counts.sum()
             return frequency
         raise ValueError(
@@ -276,23 +255,15 @@ def adapt_proba(proba: ArrayLike, weights: FloatArray) -> FloatArray:
     return adapted(matrix, np.asarray(weights, dtype=np.float64))
 
 
-def _resampled(sample: Sample, rng: np.random.Generator) -> Sample:
+def _resampled(
+    source: LabelledSummary, target: Summary, rng: np.random.Generator
+) -> tuple[LabelledSummary, Summary]:
     """Draw both sets with replacement, as whole-numbered weights of their rows."""
-    return Sample(
-        sample.source,
-        sample.target,
-        sample.codes,
-        _counts(len(sample.source), sample.weight_source, rng),
-        _counts(len(sample.target), sample.weight_target, rng),
+    proba, weight = target.for_likelihood()
+    return (
+        replace(source, weight=resampled_weight(len(source.proba), source.weight, rng)),
+        RowSummary(proba, resampled_weight(len(proba), weight, rng)),
     )
-
-
-def _counts(n: int, weight: FloatArray | None, rng: np.random.Generator) -> FloatArray:
-    if weight is None:
-        return np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
-    # A row of weight 2 is two rows, either of which may be drawn.
-    total = weight.sum()
-    return rng.multinomial(max(round(total), 1), weight / total).astype(np.float64)
 
 
 def ratio_of_priors(target: FloatArray, source: FloatArray) -> FloatArray:

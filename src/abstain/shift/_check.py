@@ -8,11 +8,11 @@ import itertools
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy.special import chdtrc
 
 from abstain._inputs import (
     FloatArray,
@@ -23,8 +23,12 @@ from abstain._inputs import (
     check_sample_weight,
 )
 from abstain.exceptions import AssumptionWarning
+from abstain.summaries import LabelledSummary, RowSummary, Summary
 
-__all__ = ["LabelShiftCheck", "check_label_shift"]
+__all__ = ["LabelShiftCheck", "check_label_shift", "label_shift_check"]
+
+# The rate of false alarms accepted unless asked otherwise, here and where a batch is adapted to.
+LEVEL = 0.01
 
 # Rows that each cell of scores should have, in each set, for its count to be nearly normal.
 _ROWS_PER_CELL = 25
@@ -70,6 +74,31 @@ class LabelShiftCheck:
         """Whether label shift explains the target's scores, at the level."""
         return self.p_value >= self.level
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a policy keeps of the check, as plain data."""
+        return {
+            "p_value": self.p_value,
+            "statistic": self.statistic,
+            "degrees_of_freedom": self.degrees_of_freedom,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Return the check that ``to_dict`` described."""
+        # A check that could not be made was once stored without a p-value.
+        p_value = 1.0 if data["p_value"] is None else float(data["p_value"])
+        nothing = np.empty(0)
+        return cls(
+            float(data["statistic"]),
+            0 if data["p_value"] is None else int(data["degrees_of_freedom"]),
+            p_value,
+            LEVEL,
+            priors=nothing,
+            cells=[],
+            observed=nothing,
+            expected=nothing,
+        )
+
     def summary(self) -> str:
         """Say in plain words what was found."""
         if self.degrees_of_freedom == 0:
@@ -79,14 +108,18 @@ class LabelShiftCheck:
                 f"Label shift explains the target: some mixture of the source's classes scores "
                 f"like it (p = {self.p_value:.3f})."
             )
-        worst = int(np.argmax(np.abs(self.observed - self.expected)))
         chance = "below 0.001" if self.p_value < 1e-3 else f"{self.p_value:.3f}"
+        where = ""
+        if self.cells:
+            worst = int(np.argmax(np.abs(self.observed - self.expected)))
+            where = (
+                f" Of the target, {self.observed[worst]:.1%} is {self.cells[worst]}, where the "
+                f"best mixture has {self.expected[worst]:.1%}."
+            )
         return (
             f"Label shift does not explain the target: no mixture of the source's classes scores "
-            f"like it (p {chance}). Of the target, {self.observed[worst]:.1%} is "
-            f"{self.cells[worst]}, where the best mixture has {self.expected[worst]:.1%}. What "
-            f"the classes look like has changed, so adapted probabilities can be wrong; label "
-            f"some target rows and calibrate on them."
+            f"like it (p {chance}).{where} What the classes look like has changed, so adapted "
+            f"probabilities can be wrong; label some target rows and calibrate on them."
         )
 
 
@@ -97,7 +130,7 @@ def check_label_shift(
     *,
     sample_weight_source: ArrayLike | None = None,
     sample_weight_target: ArrayLike | None = None,
-    level: float = 0.05,
+    level: float = LEVEL,
     classes: Sequence[Any] | None = None,
     warn: bool = True,
 ) -> LabelShiftCheck:
@@ -157,12 +190,35 @@ def check_label_shift(
     weight_target = check_sample_weight(
         sample_weight_target, n_rows=len(target), name="sample_weight_target"
     )
+    result = label_shift_check(
+        LabelledSummary(source, codes, weight_source),
+        RowSummary(target, weight_target),
+        level=accepted,
+        classes=classes,
+    )
+    if warn and not result.fits:
+        warnings.warn(result.summary(), AssumptionWarning, stacklevel=2)
+    return result
+
+
+def label_shift_check(
+    source: LabelledSummary,
+    target: Summary,
+    *,
+    level: float = LEVEL,
+    classes: Sequence[Any] | None = None,
+) -> LabelShiftCheck:
+    """Test whether a batch is a mixture of the validation data's classes, from summaries.
+
+    The validation data may be compact: their rows then count in the cells they were joined in.
+    """
+    k = source.proba.shape[1]
     cell_source, cell_target, names = _cells(
         source, target, list(range(k) if classes is None else classes)
     )
     by_class = np.zeros((len(names), k))
-    np.add.at(by_class, (cell_source, codes), 1.0 if weight_source is None else weight_source)
-    counts = np.bincount(cell_target, weights=weight_target, minlength=len(names)).astype(float)
+    np.add.at(by_class, (cell_source, source.labels), _weight(source))
+    counts = np.bincount(cell_target, weights=_weight(target), minlength=len(names)).astype(float)
     known = by_class.sum(axis=0) > 0
     ratio, mixture, shares = _likelihood_ratio(by_class[:, known], counts)
     freedom = max(len(names) - int(known.sum()), 0)
@@ -171,78 +227,99 @@ def check_label_shift(
         ratio *= freedom / _mean_ratio(by_class[:, known].sum(axis=0), shares, counts, mixture)
     priors = np.zeros(k)
     priors[known] = mixture
-    result = LabelShiftCheck(
+    return LabelShiftCheck(
         statistic=ratio,
         degrees_of_freedom=freedom,
-        p_value=float(stats.chi2.sf(ratio, freedom)) if freedom else 1.0,
-        level=accepted,
+        p_value=float(chdtrc(freedom, ratio)) if freedom else 1.0,
+        level=level,
         priors=priors,
         cells=names,
         observed=counts / counts.sum(),
         expected=shares @ mixture,
     )
-    if warn and not result.fits:
-        warnings.warn(result.summary(), AssumptionWarning, stacklevel=2)
-    return result
+
+
+def _weight(summary: LabelledSummary | Summary) -> FloatArray:
+    return np.ones(len(summary.proba)) if summary.weight is None else summary.weight
 
 
 def _cells(
-    source: FloatArray, target: FloatArray, classes: list[Any]
+    source: LabelledSummary, target: Summary, classes: list[Any]
 ) -> tuple[IntArray, IntArray, list[str]]:
     """Sort rows into cells by predicted class and its probability.
 
     Each predicted class is cut into as many parts as leave enough rows of either set in each.
     """
-    k = source.shape[1]
-    predicted = np.argmax(source, axis=1), np.argmax(target, axis=1)
-    top = source.max(axis=1), target.max(axis=1)
-    cells = np.zeros(len(source), dtype=np.intp), np.zeros(len(target), dtype=np.intp)
+    sets = source.proba, target.proba
+    weights = _weight(source), _weight(target)
+    k = source.proba.shape[1]
+    predicted = [np.argmax(proba, axis=1) for proba in sets]
+    top = [proba.max(axis=1) for proba in sets]
+    cells = [np.zeros(len(proba), dtype=np.intp) for proba in sets]
     names: list[str] = []
     # Two classes have cells enough to look closely at each; many share the limit.
     most = max(_MOST_CELLS // k, 3)
     for i in range(k):
         here = [np.flatnonzero(rows == i) for rows in predicted]
-        values = [top[s][here[s]] for s in range(2)]
-        edges = _edges(values[0], values[1], most)
         if len(here[0]) + len(here[1]) == 0:
             continue
+        values = [top[s][here[s]] for s in range(2)]
+        edges = _edges(values, [weights[s][here[s]] for s in range(2)], most, source.edges)
         for s in range(2):
-            cells[s][here[s]] = len(names) + np.searchsorted(edges, values[s], side="right")
+            cells[s][here[s]] = len(names) + np.searchsorted(edges, values[s])
         bounds = [0.0, *edges.tolist(), 1.0]
         names += [
             f"predicted class {classes[i]} with probability {low:.2f} to {high:.2f}"
             for low, high in itertools.pairwise(bounds)
         ]
-    return _joined(cells[0], cells[1], names)
+    return _joined(cells, weights, names)
 
 
-def _edges(source: FloatArray, target: FloatArray, most: int) -> FloatArray:
-    """Return where to cut: at quantiles of the two sets taken as one, each counting half."""
-    parts = min(most, min(len(source), len(target)) // _ROWS_PER_CELL)
+def _edges(
+    values: list[FloatArray], weights: list[FloatArray], most: int, allowed: FloatArray
+) -> FloatArray:
+    """Return where to cut: at quantiles of the two sets taken as one, each counting half.
+
+    Of compact validation data only at the edges between which their rows were joined.
+    """
+    rows = min(float(weight.sum()) for weight in weights)
+    parts = min(most, int(rows // _ROWS_PER_CELL))
     if parts < 2:
         return np.empty(0)
     levels = np.arange(1, parts) / parts
-    both = np.concatenate([np.quantile(source, levels), np.quantile(target, levels)])
+    both = np.concatenate([_quantiles(*one, levels) for one in zip(values, weights, strict=True)])
     cuts: FloatArray = np.unique(np.sort(both).reshape(-1, 2).mean(axis=1))
+    if len(allowed):
+        cuts = np.unique(allowed[np.abs(allowed[None, :] - cuts[:, None]).argmin(axis=1)])
     return cuts
 
 
+def _quantiles(values: FloatArray, weight: FloatArray, levels: FloatArray) -> FloatArray:
+    order = np.argsort(values, kind="stable")
+    middle = np.cumsum(weight[order]) - weight[order] / 2
+    quantiles: FloatArray = np.interp(levels * weight.sum(), middle, values[order])
+    return quantiles
+
+
 def _joined(
-    source: IntArray, target: IntArray, names: list[str]
+    cells: list[IntArray], weights: tuple[FloatArray, FloatArray], names: list[str]
 ) -> tuple[IntArray, IntArray, list[str]]:
     """Join cells with too few rows of both sets together to the cell before."""
-    total = np.bincount(source, minlength=len(names)) + np.bincount(target, minlength=len(names))
+    source, target = cells
+    total = np.bincount(source, weights=weights[0], minlength=len(names)) + np.bincount(
+        target, weights=weights[1], minlength=len(names)
+    )
     new = np.zeros(len(names), dtype=np.intp)
     kept: list[str] = []
-    filled = 0
+    filled = 0.0
     for cell, count in enumerate(total):
         if not kept or (filled >= _ROWS_PER_CELL and total[cell:].sum() >= _ROWS_PER_CELL):
             kept.append(names[cell])
-            filled = 0
+            filled = 0.0
         elif count:
             kept[-1] = f"{kept[-1]} or {names[cell]}"
         new[cell] = len(kept) - 1
-        filled += int(count)
+        filled += count
     return new[source], new[target], kept
 
 

@@ -9,10 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from abstain._inputs import FloatArray, IntArray
+from abstain._inputs import FloatArray
 from abstain._numerics import minimise
 from abstain.shift._base import ShiftEstimator, SourcePriors
 from abstain.shift._identifiable import require_regular
+from abstain.summaries import LabelledSummary, Summary
 
 __all__ = ["BBSEHard", "BBSESoft", "RLLSHard", "RLLSSoft"]
 
@@ -24,27 +25,20 @@ class ConfusionShift(ShiftEstimator):
     #: Whether the most likely class is counted, or its probability.
     hard: ClassVar[bool]
 
-    def _fit(
-        self,
-        source: FloatArray,
-        target: FloatArray,
-        codes: IntArray | None,
-        weight_source: FloatArray | None,
-        weight_target: FloatArray | None,
-    ) -> None:
-        if codes is None:
+    def _fit(self, source: LabelledSummary, target: Summary) -> None:
+        if source.codes is None:
             raise ValueError(f"{type(self).__name__} needs `y_source`.")
-        n, n_classes = source.shape
-        weight = np.ones(n) if weight_source is None else weight_source
+        n, n_classes = source.proba.shape
+        weight = np.ones(n) if source.weight is None else source.weight
         confusion = np.empty((n_classes, n_classes))
         for j in range(n_classes):
-            of_class = codes == j
-            confusion[:, j] = self._predicted(source[of_class], weight[of_class])
+            of_class = source.codes == j
+            confusion[:, j] = self._predicted(source.proba[of_class], weight[of_class])
         total = weight.sum()
         confusion /= total
-        everyone = np.ones(len(target)) if weight_target is None else weight_target
-        predicted = self._predicted(target, everyone) / everyone.sum()
-        frequency = np.bincount(codes, weights=weight, minlength=n_classes) / total
+        everyone = np.ones(len(target.proba)) if target.weight is None else target.weight
+        predicted = self._predicted(target.proba, everyone) / everyone.sum()
+        frequency = np.bincount(source.codes, weights=weight, minlength=n_classes) / total
         known = frequency > 0
         require_regular(confusion[:, known].T @ confusion[:, known], np.flatnonzero(known))
         ratios = np.zeros(n_classes)

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy.special import fdtrc
 
 from abstain._inputs import FloatArray, check_fraction, check_proba, check_sample_weight
+from abstain.summaries import LabelledSummary, RowSummary, Summary
 
-__all__ = ["ShiftTest", "detect_shift"]
+__all__ = ["ShiftTest", "detect_shift", "shift_test"]
 
 # Variance of a mean probability that rounding alone gives.
 _ROUNDING = 1e-28
@@ -123,12 +124,30 @@ def detect_shift(
     target = check_proba(proba_target, name="proba_target", n_classes=source.shape[1])
     names = list(range(source.shape[1]) if classes is None else classes)
     accepted = check_fraction(level, name="level")
-    n, mean_source, spread_source = _mean_and_spread(
-        source, sample_weight_source, "sample_weight_source"
+    return shift_test(
+        LabelledSummary(
+            source,
+            weight=check_sample_weight(
+                sample_weight_source, n_rows=len(source), name="sample_weight_source"
+            ),
+        ),
+        RowSummary(
+            target,
+            check_sample_weight(
+                sample_weight_target, n_rows=len(target), name="sample_weight_target"
+            ),
+        ),
+        level=accepted,
+        classes=names,
     )
-    m, mean_target, spread_target = _mean_and_spread(
-        target, sample_weight_target, "sample_weight_target"
-    )
+
+
+def shift_test(
+    source: LabelledSummary, target: Summary, *, level: float = 0.05, classes: Sequence[Any]
+) -> ShiftTest:
+    """Test whether the class proportions differ, from summaries."""
+    n, mean_source, spread_source = _mean_and_spread(source.proba, source.weight)
+    m, mean_target, spread_target = _mean_and_spread(target.proba, target.weight)
     difference = mean_target - mean_source
     noise = spread_source / n + spread_target / m
     values, vectors = np.linalg.eigh(noise)
@@ -139,18 +158,17 @@ def detect_shift(
     statistic = float(np.sum(along**2 / values[varied]))
     if k == 0:
         same = bool(np.abs(difference).max() < 1e-9)
-        return ShiftTest(0.0, 0, 1.0 if same else 0.0, accepted, difference, names)
+        return ShiftTest(0.0, 0, 1.0 if same else 0.0, level, difference, classes)
     rest = max(n + m - 2 - k + 1, 1.0)
     scaled = statistic * rest / (k * max(n + m - 2, 1.0))
-    p_value = float(stats.f.sf(scaled, k, rest))
-    return ShiftTest(statistic, k, p_value, accepted, difference, names)
+    p_value = float(fdtrc(k, rest, scaled))
+    return ShiftTest(statistic, k, p_value, level, difference, classes)
 
 
 def _mean_and_spread(
-    proba: FloatArray, sample_weight: ArrayLike | None, name: str
+    proba: FloatArray, weight: FloatArray | None
 ) -> tuple[float, FloatArray, FloatArray]:
     """Return how many rows there are, their mean, and their covariance."""
-    weight = check_sample_weight(sample_weight, n_rows=len(proba), name=name)
     count = float(len(proba)) if weight is None else float(weight.sum())
     mean = np.average(proba, axis=0, weights=weight)
     centred = proba - mean

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from abstain._inputs import FloatArray, IntArray, check_priors
+from abstain._inputs import FloatArray, check_priors
 from abstain.shift._base import DrawMethod, ShiftEstimator, SourcePriors
+from abstain.summaries import LabelledSummary, Summary
 
 __all__ = ["KnownPriors", "NoShift"]
 
@@ -34,14 +35,7 @@ class NoShift(ShiftEstimator):
 
     name: ClassVar[str] = "none"
 
-    def _fit(
-        self,
-        source: FloatArray,
-        target: FloatArray,
-        codes: IntArray | None,
-        weight_source: FloatArray | None,
-        weight_target: FloatArray | None,
-    ) -> None:
+    def _fit(self, source: LabelledSummary, target: Summary) -> None:
         self.priors_ = self.source_priors_.copy()
 
     def prior_draws(
@@ -86,20 +80,13 @@ class KnownPriors(ShiftEstimator):
         super().__init__(source_priors=source_priors)
         self.priors = priors
 
-    def _fit(
-        self,
-        source: FloatArray,
-        target: FloatArray,
-        codes: IntArray | None,
-        weight_source: FloatArray | None,
-        weight_target: FloatArray | None,
-    ) -> None:
+    def _fit(self, source: LabelledSummary, target: Summary) -> None:
         if self.priors is None:
             raise ValueError(
                 "KnownPriors needs the proportions: pass shift=KnownPriors(0.03), or one number "
                 "for each class."
             )
-        self.priors_ = check_priors(self.priors, n_classes=source.shape[1])
+        self.priors_ = check_priors(self.priors, n_classes=source.proba.shape[1])
 
     def prior_draws(
         self, n_draws: int = 1000, seed: int = 0, *, method: DrawMethod | None = None

@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from abstain._inputs import FloatArray, IntArray, check_labels, check_proba
+from abstain._inputs import FloatArray, check_labels, check_proba
 from abstain._kernels.mixture import expected_classes, mixture_derivatives
 from abstain._kernels.softmax import scaled_softmax
 from abstain._numerics import minimise
-from abstain.calibration._scaling import fit_scaling
-from abstain.shift._base import DrawMethod, Sample, ShiftEstimator, SourcePriors
+from abstain.calibration import fit_scaling
+from abstain.shift._base import DrawMethod, ShiftEstimator, SourcePriors
 from abstain.shift._identifiable import check_identifiable
 from abstain.shift._uncertainty import calibrated_here, local_model
+from abstain.summaries import LabelledSummary, Summary
 
 __all__ = ["MaximumLikelihoodShift"]
 
@@ -154,20 +155,14 @@ class MaximumLikelihoodShift(ShiftEstimator):
             sample_weight_target=sample_weight_target,
         )
 
-    def _fit(
-        self,
-        source: FloatArray,
-        target: FloatArray,
-        codes: IntArray | None,
-        weight_source: FloatArray | None,
-        weight_target: FloatArray | None,
-    ) -> None:
+    def _fit(self, source: LabelledSummary, target: Summary) -> None:
         if self.algorithm not in get_args(Algorithm):
             raise ValueError(f'`algorithm` must be "newton" or "em"; got {self.algorithm!r}.')
         priors = self.source_priors_
-        check_identifiable(source, weight_source)
+        check_identifiable(source.proba, source.weight)
+        rows, weight_target = target.for_likelihood()
         weight = np.empty(0) if weight_target is None else weight_target
-        proba, weight = _possible(np.ascontiguousarray(target), weight, priors)
+        proba, weight = _possible(np.ascontiguousarray(rows), weight, priors)
         start = np.ones(len(priors))
         previous = getattr(self, "weights_", None)
         if self.warm_start and previous is not None and len(previous) == len(priors):
@@ -187,7 +182,7 @@ class MaximumLikelihoodShift(ShiftEstimator):
 
     def _asymptotic_draws(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
         model = local_model(
-            self._sample,
+            *self._fitted,
             self.weights_,
             self.source_priors_,
             priors_from=self.source_priors,
@@ -195,26 +190,20 @@ class MaximumLikelihoodShift(ShiftEstimator):
         )
         return model.draws(n_draws, rng)
 
-    def _refitted(self, sample: Sample) -> FloatArray:
-        if not self._calibrated() or sample.codes is None:
-            return super()._refitted(sample)
-        weight = (
-            np.ones(len(sample.source)) if sample.weight_source is None else sample.weight_source
-        )
-        logs = np.log(np.maximum(sample.source, np.finfo(np.float64).eps))
-        slope, bias = fit_scaling(logs, sample.codes, weight, shared_slope=True, with_bias=True)
-        target = np.log(np.maximum(sample.target, np.finfo(np.float64).eps))
+    def _refitted(self, source: LabelledSummary, target: Summary) -> FloatArray:
+        if not self._calibrated() or source.codes is None:
+            return super()._refitted(source, target)
+        weight = np.ones(len(source.proba)) if source.weight is None else source.weight
+        logs = np.log(np.maximum(source.proba, np.finfo(np.float64).eps))
+        slope, bias = fit_scaling(logs, source.codes, weight, shared_slope=True, with_bias=True)
         return super()._refitted(
-            replace(
-                sample,
-                source=scaled_softmax(logs, slope, bias),
-                target=scaled_softmax(target, slope, bias),
-            )
+            replace(source, proba=scaled_softmax(logs, slope, bias)),
+            target.moved(slope, bias, np.ones(len(slope))),
         )
 
     def _calibrated(self) -> bool:
         if self.calibrated_on_source == "auto":
-            return calibrated_here(self._sample)
+            return calibrated_here(self._fitted[0])
         return bool(self.calibrated_on_source)
 
 

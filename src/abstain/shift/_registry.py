@@ -1,26 +1,32 @@
 """Label-shift estimators by name."""
 
-import difflib
+from typing import Any
 
+import numpy as np
+
+from abstain._numerics import Registry, plain
 from abstain.shift._base import ShiftEstimator
 from abstain.shift._confusion import BBSEHard, BBSESoft, RLLSHard, RLLSSoft
 from abstain.shift._fixed import KnownPriors, NoShift
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
 
-__all__ = ["get"]
+__all__ = ["from_dict", "get", "to_dict"]
 
-_ESTIMATORS: dict[str, type[ShiftEstimator]] = {
-    estimator.name: estimator
-    for estimator in (
-        BBSEHard,
-        BBSESoft,
-        KnownPriors,
-        MaximumLikelihoodShift,
-        NoShift,
-        RLLSHard,
-        RLLSSoft,
-    )
-}
+_ESTIMATORS: Registry[type[ShiftEstimator]] = Registry(
+    "shift",
+    [
+        (estimator.name, estimator)
+        for estimator in (
+            BBSEHard,
+            BBSESoft,
+            KnownPriors,
+            MaximumLikelihoodShift,
+            NoShift,
+            RLLSHard,
+            RLLSSoft,
+        )
+    ],
+)
 
 
 def get(shift: str | ShiftEstimator) -> ShiftEstimator:
@@ -43,12 +49,25 @@ def get(shift: str | ShiftEstimator) -> ShiftEstimator:
     """
     if isinstance(shift, ShiftEstimator):
         return shift
-    if not isinstance(shift, str):
-        raise TypeError(f"`shift` must be a name or a ShiftEstimator; got {type(shift).__name__}.")
-    if shift not in _ESTIMATORS:
-        near = difflib.get_close_matches(shift, _ESTIMATORS, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ValueError(
-            f"`shift` {shift!r} is not known.{hint} There are: {', '.join(sorted(_ESTIMATORS))}."
-        )
     return _ESTIMATORS[shift]()
+
+
+def from_dict(data: dict[str, Any] | None) -> ShiftEstimator | None:
+    """Return the estimator that ``to_dict`` described."""
+    if data is None:
+        return None
+    estimator: ShiftEstimator = _ESTIMATORS[data["name"]]().set_params(**data["parameters"])
+    return estimator
+
+
+def to_dict(estimator: ShiftEstimator | None) -> dict[str, Any] | None:
+    """Return the estimator's name and parameters; None where these are more than plain data."""
+    if estimator is None or estimator.name not in _ESTIMATORS:
+        return None
+    parameters = {
+        key: value.tolist() if isinstance(value, np.ndarray) else value
+        for key, value in estimator.get_params(deep=False).items()
+    }
+    if plain(parameters) != parameters:
+        return None
+    return {"name": estimator.name, "parameters": parameters}

@@ -14,7 +14,8 @@ from scipy import linalg, optimize, stats
 
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.mixture import mixture_derivatives
-from abstain.shift._base import Sample, SourcePriors
+from abstain.shift._base import SourcePriors
+from abstain.summaries import LabelledSummary, Summary
 
 __all__ = ["LocalModel", "calibrated_here", "local_model"]
 
@@ -76,7 +77,8 @@ class LocalModel:
 
 
 def local_model(
-    sample: Sample,
+    source: LabelledSummary,
+    target: Summary,
     ratios: FloatArray,
     source_priors: FloatArray,
     *,
@@ -87,7 +89,7 @@ def local_model(
 
     Parameters
     ----------
-    sample : Sample
+    source, target : LabelledSummary and Summary
         What the estimator was fitted on.
     ratios, source_priors : ndarray of shape (n_classes,)
         The estimate.
@@ -98,21 +100,22 @@ def local_model(
         biases then are noisy too.
     """
     k = len(ratios)
-    empty = np.empty(0)
-    weight = empty if sample.weight_target is None else sample.weight_target
-    _, mean, hessian = mixture_derivatives(np.ascontiguousarray(sample.target), weight, ratios)
-    n_target = _total(sample.target, sample.weight_target)
-    n_source = _total(sample.source, sample.weight_source)
+    rows, weight = target.for_likelihood()
+    _, mean, hessian = mixture_derivatives(
+        np.ascontiguousarray(rows), np.empty(0) if weight is None else weight, ratios
+    )
+    n_target = _total(rows, weight)
+    n_source = _total(source.proba, source.weight)
     target_noise = (hessian - np.outer(mean, mean)) / n_target
-    moments = _source_moments(sample, priors_from)
+    moments = _source_moments(source, priors_from)
     # The source enters as means of (what its proportions are means of, the calibrator's score).
     source_noise = moments.covariance / n_source
     to_priors = np.hstack([np.eye(k), np.zeros((k, k + 1))])
     to_tilt = -to_priors
-    if calibrated and sample.codes is not None:
+    if calibrated and source.codes is not None:
         by_parameters = moments.slopes if priors_from == "mean-probability" else 0.0
         target_slopes = np.column_stack(
-            [_target_by_slope(sample, ratios), np.diag(mean) - hessian * ratios]
+            [_target_by_slope(rows, weight, ratios), np.diag(mean) - hessian * ratios]
         )
         solve = np.linalg.pinv(moments.information, rcond=1e-10, hermitian=True)
         to_priors[:, k:] += by_parameters @ solve if np.ndim(by_parameters) else 0.0
@@ -123,18 +126,18 @@ def local_model(
     return LocalModel(ratios, source_priors, source_priors - mean, hessian, covariance)
 
 
-def calibrated_here(sample: Sample) -> bool:
+def calibrated_here(source: LabelledSummary) -> bool:
     """Whether the source's labels show that the calibrator was fitted on these rows.
 
     Calibrators with biases make mean probability and class frequency meet; on other rows they
     differ by chance, and how much is a chi-squared variable.
     """
-    if sample.codes is None:
+    if source.codes is None:
         return False
-    moments = _source_moments(sample, "mean-probability")
-    k = sample.source.shape[1]
+    moments = _source_moments(source, "mean-probability")
+    k = source.proba.shape[1]
     residual = moments.mean[k + 1 :]
-    spread = moments.covariance[k + 1 :, k + 1 :] / _total(sample.source, sample.weight_source)
+    spread = moments.covariance[k + 1 :, k + 1 :] / _total(source.proba, source.weight)
     distance = residual @ np.linalg.pinv(spread, rcond=1e-10, hermitian=True) @ residual
     rank = np.linalg.matrix_rank(spread, hermitian=True)
     return bool(stats.chi2.cdf(distance, max(rank, 1)) < _BY_CHANCE)
@@ -154,14 +157,14 @@ class _Moments:
     information: FloatArray
 
 
-def _source_moments(sample: Sample, priors_from: SourcePriors) -> _Moments:
-    k = sample.source.shape[1]
-    total = _total(sample.source, sample.weight_source)
+def _source_moments(source: LabelledSummary, priors_from: SourcePriors) -> _Moments:
+    k = source.proba.shape[1]
+    total = _total(source.proba, source.weight)
     mean = np.zeros(2 * k + 1)
     second = np.zeros((2 * k + 1, 2 * k + 1))
     information = np.zeros((k + 1, k + 1))
     slopes = np.zeros((k, k + 1))
-    for proba, codes, weight in _chunks(sample.source, sample.codes, sample.weight_source):
+    for proba, codes, weight in _chunks(source.proba, source.codes, source.weight):
         logs = np.log(np.maximum(proba, np.finfo(np.float64).eps))
         centred = logs - np.einsum("xi,xi->x", proba, logs)[:, None]
         label = np.zeros_like(proba)
@@ -180,11 +183,13 @@ def _source_moments(sample: Sample, priors_from: SourcePriors) -> _Moments:
     return _Moments(mean, second - np.outer(mean, mean), slopes, information)
 
 
-def _target_by_slope(sample: Sample, ratios: FloatArray) -> FloatArray:
+def _target_by_slope(
+    rows: FloatArray, weights: FloatArray | None, ratios: FloatArray
+) -> FloatArray:
     """Return how the mean of p / (p . w) over the target moves with the calibrator's slope."""
-    total = _total(sample.target, sample.weight_target)
+    total = _total(rows, weights)
     result = np.zeros(len(ratios))
-    for proba, _, weight in _chunks(sample.target, None, sample.weight_target):
+    for proba, _, weight in _chunks(rows, None, weights):
         logs = np.log(np.maximum(proba, np.finfo(np.float64).eps))
         mixed = proba @ ratios
         share = proba / np.where(mixed > 0, mixed, 1.0)[:, None]

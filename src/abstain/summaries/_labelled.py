@@ -4,14 +4,15 @@ Whole, or compact: rows that agree in label, prediction and about in certainty b
 row, which a policy can carry and every estimator of class proportions can read.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
+from abstain._kernels.adapt import adapted
 
-__all__ = ["Source"]
+__all__ = ["LabelledSummary"]
 
 # Compact rows at most, for a handful of classes; and levels of certainty at most.
 _MOST_CELLS = 256
@@ -19,15 +20,15 @@ _MOST_LEVELS = 32
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class LabelledSummary:
     """Labelled validation examples, calibrated.
 
     Parameters
     ----------
     proba : ndarray of shape (n, n_classes)
         Calibrated probabilities, at the source's own class proportions.
-    codes : ndarray of shape (n,)
-        True columns.
+    codes : ndarray of shape (n,) or None
+        True columns, where they are known.
     weight : ndarray of shape (n,) or None
         How much each row counts.
     edges : ndarray
@@ -35,9 +36,20 @@ class Source:
     """
 
     proba: FloatArray
-    codes: IntArray
+    codes: IntArray | None = None
     weight: FloatArray | None = None
     edges: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def labels(self) -> IntArray:
+        """The true columns, which must be known."""
+        if self.codes is None:
+            raise ValueError("The labels of the source are needed; pass `y_source`.")
+        return self.codes
+
+    def at(self, ratios: FloatArray) -> Self:
+        """Return the same examples adapted to other class proportions, given new over old."""
+        return replace(self, proba=adapted(np.ascontiguousarray(self.proba), ratios))
 
     def cells(self, proba: FloatArray) -> IntArray:
         """Return the cell of each row: its most probable class and how certain that is."""
@@ -55,17 +67,17 @@ class Source:
         Examples
         --------
         >>> p = np.array([0.9, 0.9, 0.2])
-        >>> source = Source(np.column_stack([1 - p, p]), np.array([1, 1, 0])).compact()
+        >>> source = LabelledSummary(np.column_stack([1 - p, p]), np.array([1, 1, 0])).compact()
         >>> source.codes, source.weight
         (array([0, 1]), array([1., 2.]))
         """
         n_classes = self.proba.shape[1]
-        weight = np.ones(len(self.codes)) if self.weight is None else self.weight
+        weight = np.ones(len(self.proba)) if self.weight is None else self.weight
         n_levels = max(1, min(_MOST_LEVELS, _MOST_CELLS // n_classes**2))
         certainty = self.proba.max(axis=1)
         edges = np.quantile(certainty, np.arange(1, n_levels) / n_levels)
         joined = type(self)(self.proba, self.codes, self.weight, edges)
-        cell = self.codes * (n_classes * n_levels) + joined.cells(self.proba)
+        cell = self.labels * (n_classes * n_levels) + joined.cells(self.proba)
         _, index = np.unique(cell, return_inverse=True)
         total = np.bincount(index, weights=weight).astype(np.float64)
         present = total > 0
@@ -75,13 +87,13 @@ class Source:
         first: IntArray = np.zeros(len(total), dtype=np.intp)
         first[index] = np.arange(len(index))
         proba = sums[present] / total[present, None]
-        return type(self)(proba, self.codes[first][present], total[present], edges)
+        return type(self)(proba, self.labels[first][present], total[present], edges)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the source as plain data."""
         return {
             "proba": self.proba.tolist(),
-            "label": self.codes.tolist(),
+            "label": self.labels.tolist(),
             "weight": None if self.weight is None else self.weight.tolist(),
             "edges": self.edges.tolist(),
         }

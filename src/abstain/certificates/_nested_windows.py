@@ -10,8 +10,9 @@ import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
 from abstain.exceptions import TargetUnreachable
-from abstain.metrics import Atoms, Choice
+from abstain.regions import Choice, Interval
 from abstain.rules import Threshold
+from abstain.summaries import Atoms, LabelledSummary, Summary
 
 __all__ = ["nested_windows"]
 
@@ -22,28 +23,25 @@ _LEAST_VARIANCE = 1e-3
 
 
 def nested_windows(
-    proba: FloatArray,
-    sample_weight: FloatArray | None,
+    summary: Summary,
     goals: Mapping[str, float],
     n_labelled: IntArray,
     *,
-    fitting: tuple[FloatArray, IntArray],
+    fitting: LabelledSummary,
     most: int,
 ) -> list[Choice]:
     """Return nested intervals, from the largest to the empty one, with their thresholds.
 
     Parameters
     ----------
-    proba : ndarray of shape (n, 2)
-        Calibrated, adapted probabilities of the target.
-    sample_weight : ndarray of shape (n,), optional
-        How much each row counts.
+    summary : Summary
+        The batch, of two classes, adapted.
     goals : dict
         The ``"sensitivity"`` and the ``"specificity"`` to reach.
     n_labelled : ndarray of shape (2,)
         Certifying negatives and positives; a rate with fewer needs the wider margin.
-    fitting : tuple of ndarray
-        Probabilities and true columns of labelled examples that will not certify. What they
+    fitting : LabelledSummary
+        Labelled examples that will not certify, adapted. What they
         show of the two classes counts as much as what the target's probabilities say.
     most : int
         How many intervals to return at most, evenly spaced in weight.
@@ -58,9 +56,9 @@ def nested_windows(
     From the threshold where both rates have the same margin, in standard errors, the interval is
     widened downwards when sensitivity has the smaller margin and upwards when specificity does.
     """
-    atoms = Atoms.from_proba(np.ascontiguousarray(proba[:, 1]), sample_weight=sample_weight)
+    atoms = summary.atoms
     cuts = _cuts(atoms)
-    below = _shares_below(atoms, cuts, *fitting)
+    below = _shares_below(atoms, cuts, fitting)
     margins = _Margins(below, goals, n_labelled)
     last = len(cuts) - 1
     middle = max(range(last + 1), key=lambda k: min(margins(k, k)))
@@ -87,7 +85,7 @@ def _cuts(atoms: Atoms) -> IntArray:
     return np.unique(np.concatenate([[0], inner, [len(atoms)]])).astype(np.intp)
 
 
-def _shares_below(atoms: Atoms, cuts: IntArray, proba: FloatArray, codes: IntArray) -> FloatArray:
+def _shares_below(atoms: Atoms, cuts: IntArray, fitting: LabelledSummary) -> FloatArray:
     """Return the share of the negatives and of the positives below each cut."""
     edges = np.append(atoms.p, np.inf)[cuts]
     shares = []
@@ -96,7 +94,7 @@ def _shares_below(atoms: Atoms, cuts: IntArray, proba: FloatArray, codes: IntArr
             raise TargetUnreachable(
                 f"The target has no example of column {column}, so its rate cannot be certified."
             )
-        labelled = np.sort(proba[codes == column, 1])
+        labelled = np.sort(fitting.proba[fitting.labels == column, 1])
         seen = np.searchsorted(labelled, edges) / max(len(labelled), 1)
         said = mass[cuts] / mass[-1]
         shares.append(0.5 * (said + seen) if len(labelled) else said)
@@ -133,4 +131,4 @@ def _choice(atoms: Atoms, start: int, end: int) -> Choice:
     # rows that a later batch may have just outside.
     middle = (start + end) // 2
     threshold = float(atoms.p[middle]) if middle < len(atoms) else float(np.nextafter(1.0, 2.0))
-    return Choice(atoms.interval(start, end), Threshold(threshold))
+    return Choice(Interval(*atoms.ends(start, end)), Threshold(threshold))

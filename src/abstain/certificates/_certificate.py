@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from abstain import metrics
 from abstain._inputs import FloatArray, IntArray
-from abstain._numerics import auroc_lower, clopper_pearson
-from abstain.metrics import AUROC, BalancedAccuracy, Metric
-from abstain.metrics._confusion import BaseConfusionMetric
-from abstain.selection._worst_case import check_prior_range, worst_case
+from abstain._numerics import auroc_lower, clopper_pearson, nan_if_none, plain
+from abstain.certificates._worst_case import check_prior_range, worst_case
+from abstain.metrics import AUROC, BalancedAccuracy, BaseConfusionMetric, Metric
+from abstain.regions import Choice
+from abstain.summaries import LabelledSummary
 
 __all__ = ["Bound", "Certificate", "Evidence", "certify"]
 
@@ -42,11 +43,11 @@ class Evidence:
     area: float | None = None
 
     @classmethod
-    def of(
-        cls, proba: FloatArray, codes: IntArray, prediction: IntArray, abstain: NDArray[np.bool_]
-    ) -> Self:
-        """Return the evidence in labelled rows."""
+    def of(cls, labelled: LabelledSummary, choice: Choice) -> Self:
+        """Return the evidence in labelled rows about a choice."""
+        proba, codes = labelled.proba, labelled.labels
         n_classes = proba.shape[1]
+        prediction, abstain = choice.apply(proba)
         outcome = np.where(abstain, n_classes, prediction)
         counts = np.zeros((n_classes, n_classes + 1))
         np.add.at(counts, (codes, outcome), 1.0)
@@ -123,7 +124,7 @@ class Certificate:
     Examples
     --------
     >>> import numpy as np
-    >>> from abstain.selection import Evidence, certify
+    >>> from abstain.certificates import Evidence, certify
     >>> counts = np.array([[180.0, 10.0, 10.0], [2.0, 88.0, 10.0]])
     >>> certificate = certify(Evidence(counts), confidence=0.9, classes=["well", "ill"])
     >>> certificate.bounds["sensitivity"].lower
@@ -174,13 +175,7 @@ class Certificate:
         """Return the certificate as plain data."""
         return {
             "confidence": self.confidence,
-            "bounds": {
-                name: {
-                    key: value if np.isfinite(value) else None
-                    for key, value in asdict(bound).items()
-                }
-                for name, bound in self.bounds.items()
-            },
+            "bounds": plain({name: asdict(bound) for name, bound in self.bounds.items()}),
             "counts": self.evidence.counts.astype(int).tolist(),
             "searched": self.searched,
             "prior_range": self.prior_range and [side.tolist() for side in self.prior_range],
@@ -189,11 +184,10 @@ class Certificate:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Return the certificate that ``to_dict`` described."""
-        nan = float("nan")
         bounds = {
             name: Bound(
                 value=float(bound["value"]),
-                observed=nan if bound["observed"] is None else float(bound["observed"]),
+                observed=nan_if_none(bound["observed"]),
                 n=int(bound["n"]),
             )
             for name, bound in data["bounds"].items()

@@ -6,23 +6,23 @@ unlabelled and fitting data, then the certifying labels test one after the other
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from abstain import metrics
-from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.confusion import expected_confusion
 from abstain._numerics import auroc_lower_expected
+from abstain.certificates._certificate import Bound, Certificate, Evidence, bound_of
+from abstain.certificates._nested_windows import nested_windows
+from abstain.certificates._worst_case import check_prior_range
 from abstain.exceptions import TargetUnreachable
-from abstain.metrics import AUROC, Choice, Metric
-from abstain.selection._certificate import Bound, Certificate, Evidence, bound_of
-from abstain.selection._nested_windows import nested_windows
-from abstain.selection._worst_case import check_prior_range
+from abstain.metrics import AUROC, Metric
+from abstain.regions import Choice
+from abstain.summaries import LabelledSummary, Summary
 
-__all__ = ["CertifiedChoice", "certified_choice", "claims_of"]
+__all__ = ["certified_choice", "claims_of"]
 
 # How many rules a sequence has at most, and the share withheld by the largest of them.
 _MOST_RULES = 100
@@ -31,14 +31,6 @@ _MOST_WITHHELD = 0.98
 _MOST_LABELS = 1e5
 
 Claim = tuple[str | Metric, float]
-
-
-@dataclass(frozen=True)
-class CertifiedChoice:
-    """A rule, and the certificate that its targets hold."""
-
-    choice: Choice
-    certificate: Certificate
 
 
 def claims_of(metric: Metric, target: float | Mapping[str, float]) -> list[Claim]:
@@ -60,35 +52,32 @@ def claims_of(metric: Metric, target: float | Mapping[str, float]) -> list[Claim
 
 def certified_choice(
     claims: Sequence[Claim],
-    proba: FloatArray,
+    summary: Summary,
     *,
-    fitting: tuple[FloatArray, IntArray],
-    certifying: tuple[FloatArray, IntArray],
+    fitting: LabelledSummary,
+    certifying: LabelledSummary,
     confidence: float,
     family: Callable[[float], Choice],
-    sample_weight: FloatArray | None = None,
     classes: Any,
     prior_range: tuple[ArrayLike, ArrayLike] | None = None,
-) -> CertifiedChoice:
+) -> tuple[Choice, Certificate]:
     """Return the rule of smallest abstention whose claims the labels certify.
 
     Parameters
     ----------
     claims : sequence of (str or Metric, float)
         What must hold, from ``claims_of``.
-    proba : ndarray of shape (n, n_classes)
-        Calibrated, adapted probabilities of the target, which fix the sequence of rules.
-    fitting : tuple of ndarray
-        The same, and true columns, of labelled examples that do not certify.
-    certifying : tuple of ndarray
-        And of those that do, which had no part in calibration, shift or family.
+    summary : Summary
+        The batch, adapted, which fixes the sequence of rules.
+    fitting : LabelledSummary
+        Labelled examples that do not certify, adapted.
+    certifying : LabelledSummary
+        And those that do, which had no part in calibration, shift or family.
     confidence : float
         How sure the claims are to be, all at once.
     family : callable
         What the metric would withhold for a capacity; orders the rules unless the claims are
         a sensitivity and a specificity, which have a nested family of their own.
-    sample_weight : ndarray of shape (n,), optional
-        How much each target row counts.
     classes : sequence
         The label of each column.
     prior_range : pair, optional
@@ -96,7 +85,7 @@ def certified_choice(
 
     Returns
     -------
-    CertifiedChoice
+    tuple of Choice and Certificate
 
     Raises
     ------
@@ -110,14 +99,12 @@ def certified_choice(
     when every claim's bound passes at that level by itself (intersection-union). The sequence
     begins where the claims are expected to pass by the widest margin and goes down from there.
     """
-    search = _Search(
-        claims, proba, sample_weight, fitting, *certifying, 1 - confidence, prior_range
-    )
+    search = _Search(claims, summary, fitting, certifying, 1 - confidence, prior_range)
     every = search.rules(family)
     rules = every[search.start(every) :]
     choice, evidence = rules[0], search.observed(rules[0])
     if not search.passes(evidence):
-        n = len(fitting[1]) + len(certifying[1])
+        n = len(fitting.labels) + len(certifying.labels)
         raise TargetUnreachable(search.complaint(every, evidence, n))
     for smaller in rules[1:]:
         seen = search.observed(smaller)
@@ -126,10 +113,7 @@ def certified_choice(
         choice, evidence = smaller, seen
     bounds = {_name(what): _claimed(what, goal, evidence) for what, goal in claims}
     low_high = check_prior_range(prior_range, len(classes)) if prior_range is not None else None
-    return CertifiedChoice(
-        choice,
-        Certificate(confidence, bounds, evidence, searched=True, prior_range=low_high),
-    )
+    return choice, Certificate(confidence, bounds, evidence, searched=True, prior_range=low_high)
 
 
 def _name(what: str | Metric) -> str:
@@ -144,73 +128,54 @@ def _claimed(what: str | Metric, goal: float, evidence: Evidence) -> Bound:
 @dataclass(frozen=True, eq=False)
 class _Search:
     claims: Sequence[Claim]
-    proba: FloatArray
-    sample_weight: FloatArray | None
-    fitting: tuple[FloatArray, IntArray]
-    proba_certify: FloatArray
-    codes_certify: IntArray
+    summary: Summary
+    fitting: LabelledSummary
+    certifying: LabelledSummary
     error: float
     prior_range: tuple[ArrayLike, ArrayLike] | None
 
     def rules(self, family: Callable[[float], Choice]) -> list[Choice]:
         """Return rules of falling abstention, fixed without the certifying labels."""
         goals = {what: goal for what, goal in self.claims if isinstance(what, str)}
-        n_certify = np.bincount(self.codes_certify, minlength=self.proba.shape[1])
+        n_certify = np.bincount(self.certifying.labels, minlength=len(self.summary.class_sums))
         if goals.keys() == {"sensitivity", "specificity"} and len(self.claims) == 2:
             return nested_windows(
-                self.proba,
-                self.sample_weight,
+                self.summary,
                 goals,
                 n_certify,
                 fitting=self.fitting,
                 most=_MOST_RULES,
             )
-        total = len(self.proba) if self.sample_weight is None else self.sample_weight.sum()
         shares = np.linspace(_MOST_WITHHELD, 0, _MOST_RULES)
-        return [family(float(total * share)) for share in shares]
+        return [family(float(self.summary.total * share)) for share in shares]
 
     def start(self, rules: list[Choice]) -> int:
         """Return the rule that is expected to pass by the widest margin."""
         return int(np.argmax([self._margin(self.expected(rule)) for rule in rules]))
 
     def observed(self, choice: Choice) -> Evidence:
-        return self._on(choice, self.proba_certify, self.codes_certify)
-
-    @staticmethod
-    def _on(choice: Choice, proba: FloatArray, codes: IntArray) -> Evidence:
-        prediction = choice.rule.predict(proba)
-        abstain = choice.region.contains(proba, prediction)
-        return Evidence.of(proba, codes, prediction, abstain)
+        return Evidence.of(self.certifying, choice)
 
     def expected(self, choice: Choice) -> Evidence:
         """Return the counts to be expected on the certifying examples.
 
-        What the target's probabilities say and what the fitting examples showed count alike.
+        What the batch's probabilities say and what the fitting examples showed count alike.
         """
-        prediction = choice.rule.predict(self.proba)
-        abstain = choice.region.contains(self.proba, prediction)
-        weight = np.empty(0) if self.sample_weight is None else self.sample_weight
-        rows = np.ascontiguousarray(self.proba)
-        kept = expected_confusion(rows, prediction, weight, ~abstain)
-        n = np.bincount(self.codes_certify, minlength=len(kept))
-        rates = kept / np.maximum(self._masses, 1e-12)[:, None]
+        summary = self.summary
+        prediction, abstain = choice.apply(summary.proba)
+        weight = np.empty(0) if summary.weight is None else summary.weight
+        kept = expected_confusion(summary.proba, prediction, weight, ~abstain)
+        n = np.bincount(self.certifying.labels, minlength=len(kept))
+        rates = kept / np.maximum(summary.class_sums, 1e-12)[:, None]
         rates = np.column_stack([rates, np.maximum(1 - rates.sum(axis=1), 0)])
-        shown = self._on(choice, *self.fitting).counts
+        shown = Evidence.of(self.fitting, choice).counts
         present = shown.sum(axis=1) > 0
         rates[present] += shown[present] / shown[present].sum(axis=1, keepdims=True)
         rates[present] /= 2
         area = None
         if any(isinstance(what, AUROC) for what, _ in self.claims) and not abstain.all():
-            kept_weight = None if self.sample_weight is None else self.sample_weight[~abstain]
-            area = AUROC().expected(self.proba[~abstain], sample_weight=kept_weight)
+            area = AUROC()._expected(summary.only(~abstain), None)
         return Evidence(n[:, None] * rates, area=area)
-
-    @cached_property
-    def _masses(self) -> FloatArray:
-        """The expected weight of each class in the target."""
-        weight = 1.0 if self.sample_weight is None else self.sample_weight[:, None]
-        masses: FloatArray = (weight * self.proba).sum(axis=0)
-        return masses
 
     def passes(self, evidence: Evidence, factor: float = 1.0) -> bool:
         return self._margin(evidence, factor) >= 0

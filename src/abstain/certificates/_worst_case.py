@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from abstain._inputs import FloatArray
 from abstain._numerics import clopper_pearson
-from abstain.metrics._confusion import BaseConfusionMetric
+from abstain.metrics import BaseConfusionMetric
 
 __all__ = ["check_prior_range", "worst_case"]
 

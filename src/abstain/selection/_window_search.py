@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
-from abstain.metrics._atoms import WEIGHT_TOLERANCE, Atoms, Windows
-from abstain.metrics._base import Choice, Decision
-from abstain.metrics._ranking import RankingMetric
-from abstain.rules import Argmax, DecisionRule, Threshold
+from abstain.metrics import BestWindow, Decision, RankingMetric
+from abstain.regions import Choice
+from abstain.summaries import WEIGHT_TOLERANCE, Atoms, Summary, Windows
 
 __all__ = ["WindowChoice", "most_valuable_window", "smallest_window"]
 
@@ -46,10 +45,9 @@ class _Window(NamedTuple):
 
 def smallest_window(
     metric: RankingMetric,
-    proba: FloatArray,
+    summary: Summary,
     target: float,
     *,
-    sample_weight: FloatArray | None = None,
     decision: Decision = "argmax",
 ) -> tuple[WindowChoice | None, WindowChoice | None]:
     """Return the lightest window whose withholding brings the metric to the target.
@@ -58,12 +56,10 @@ def smallest_window(
     ----------
     metric : RankingMetric
         The metric; its value is taken with probabilities for labels.
-    proba : ndarray of shape (n, 2)
-        Calibrated, adapted probabilities.
+    summary : Summary
+        The batch, adapted.
     target : float
         The value to reach.
-    sample_weight : ndarray of shape (n,), optional
-        How much each row counts.
     decision : {"argmax", "optimal"}
         How the kept rows are predicted.
 
@@ -81,7 +77,7 @@ def smallest_window(
     first, with exact values, and the answer is then shortened on all atoms: the target is truly
     reached, but a narrow exception to a rising metric may be missed.
     """
-    atoms = metric._atoms(proba, sample_weight)
+    atoms = metric._atoms(summary)
     if len(atoms) <= EXACT_ATOMS:
         found, best = _lightest(metric, atoms, np.arange(len(atoms) + 1), target)
     else:
@@ -95,11 +91,10 @@ def smallest_window(
 
 def most_valuable_window(
     metric: RankingMetric,
-    proba: FloatArray,
+    summary: Summary,
     *,
     value_of_metric: float,
     abstention_costs: FloatArray,
-    sample_weight: FloatArray | None = None,
     decision: Decision = "argmax",
 ) -> WindowChoice | None:
     """Return the window for which the metric's worth less the cost of abstaining is highest.
@@ -108,14 +103,12 @@ def most_valuable_window(
     ----------
     metric : RankingMetric
         The metric; its value is taken with probabilities for labels.
-    proba : ndarray of shape (n, 2)
-        Calibrated, adapted probabilities.
+    summary : Summary
+        The batch, adapted.
     value_of_metric : float
         What the metric is worth per row, for a value of 1.
     abstention_costs : ndarray of shape (2,)
         What withholding one negative and one positive costs.
-    sample_weight : ndarray of shape (n,), optional
-        How much each row counts.
     decision : {"argmax", "optimal"}
         How the kept rows are predicted.
 
@@ -129,7 +122,7 @@ def most_valuable_window(
     Exact up to 4096 distinct probabilities; beyond, the best of the windows between 1024
     boundaries, with both ends then moved to the best atoms around them.
     """
-    atoms = metric._atoms(proba, sample_weight)
+    atoms = metric._atoms(summary)
     spent = abstention_costs[0] * atoms.negative_below + abstention_costs[1] * atoms.positive_below
     spent /= atoms.weight_below[-1]
 
@@ -149,11 +142,8 @@ def most_valuable_window(
 def _as_choice(
     metric: RankingMetric, atoms: Atoms, window: _Window, decision: Decision
 ) -> WindowChoice:
-    rule: DecisionRule = Argmax()
-    if decision == "optimal":
-        threshold = metric._threshold(atoms, window.start, window.end)
-        rule = rule if threshold is None else Threshold(threshold)
-    choice = Choice(atoms.interval(window.start, window.end), rule)
+    best = BestWindow(window.start, window.end, window.value)
+    choice = metric._as_choice(atoms, best, decision)
     return WindowChoice(choice, window.value, window.weight / float(atoms.weight_below[-1]))
 
 

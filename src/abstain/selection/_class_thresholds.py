@@ -7,42 +7,31 @@ computes the metric anew for every offset of the interval; here prefix sums give
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
-from abstain.metrics import Atoms, Metric, RankingMetric
-from abstain.metrics._confusion import BaseConfusionMetric
+from abstain.metrics import BaseConfusionMetric, Metric, RankingMetric
 from abstain.regions import Interval
+from abstain.summaries import LabelledSummary, Summary
 
 __all__ = ["choose_class_thresholds"]
 
 
 def choose_class_thresholds(
-    metric: Metric,
-    proba: FloatArray,
-    capacity: float,
-    *,
-    y_val: IntArray,
-    proba_val: FloatArray,
-    sample_weight: FloatArray | None = None,
-    sample_weight_val: FloatArray | None = None,
+    metric: Metric, summary: Summary, capacity: float, labelled: LabelledSummary
 ) -> Interval:
     """Return the interval of p around one half that does best on the validation set.
 
-    Of all intervals around 0.5 that withhold as many target rows as the capacity allows, the
+    Of all intervals around 0.5 that withhold as much of the batch as the capacity allows, the
     one is taken whose withholding from the validation set leaves it with the best metric.
 
     Parameters
     ----------
     metric : Metric
         What the kept validation rows should be best at.
-    proba : ndarray of shape (n, 2)
-        Calibrated probabilities of the target.
+    summary : Summary
+        The batch, of two classes.
     capacity : float
-        The largest total weight of target rows that may be withheld.
-    y_val : ndarray of shape (n_val,)
-        Labels of the validation set, as column numbers.
-    proba_val : ndarray of shape (n_val, 2)
-        Calibrated probabilities of the validation set.
-    sample_weight, sample_weight_val : ndarray, optional
-        How much each row counts.
+        The largest weight of the batch that may be withheld.
+    labelled : LabelledSummary
+        The validation set.
 
     Returns
     -------
@@ -68,17 +57,18 @@ def choose_class_thresholds(
     --------
     >>> import numpy as np
     >>> from abstain.metrics import AUROC
+    >>> from abstain.summaries import LabelledSummary, summarise
     >>> p = np.array([0.1, 0.3, 0.45, 0.6, 0.9])
-    >>> proba = np.column_stack([1 - p, p])
-    >>> choose_class_thresholds(AUROC(), proba, 2, y_val=np.array([0, 1, 0, 1, 1]),
-    ...                         proba_val=proba)
+    >>> labelled = LabelledSummary(np.column_stack([1 - p, p]), np.array([0, 1, 0, 1, 1]))
+    >>> choose_class_thresholds(AUROC(), summarise(p), 2, labelled)
     Interval(lower=0.45, upper=0.6)
     """
-    if proba.shape[1] != 2:
+    n_classes = labelled.proba.shape[1]
+    if n_classes != 2:
         raise ValueError(
-            f"`score` 'class-thresholds' is for two classes; `proba` has {proba.shape[1]} columns."
+            f"`score` 'class-thresholds' is for two classes; the scores have {n_classes}."
         )
-    atoms = Atoms.from_proba(np.ascontiguousarray(proba[:, 1]), sample_weight=sample_weight)
+    atoms = summary.atoms
     windows = atoms.windows(capacity)
     half = np.searchsorted(atoms.p, 0.5)
     around = (windows.starts <= half) & (half <= windows.ends) & (windows.starts < windows.ends)
@@ -87,20 +77,16 @@ def choose_class_thresholds(
     if not len(starts):
         return Interval.empty()
     lower, upper = atoms.p[starts], atoms.p[ends - 1]
-    values = _values(metric, y_val, proba_val, lower, upper, sample_weight_val)
+    values = _values(metric, labelled, lower, upper)
     best = int(np.argmax(np.nan_to_num(values, nan=-np.inf)))
     return Interval(lower=float(lower[best]), upper=float(upper[best]))
 
 
 def _values(
-    metric: Metric,
-    y: IntArray,
-    proba: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    weight: FloatArray | None,
+    metric: Metric, labelled: LabelledSummary, lower: FloatArray, upper: FloatArray
 ) -> FloatArray:
     """Return the metric once each interval is withheld, such that more is better."""
+    y, proba, weight = labelled.labels, labelled.proba, labelled.weight
     if isinstance(metric, RankingMetric):
         values = metric.observed_intervals(y, proba, lower, upper, sample_weight=weight)
     elif isinstance(metric, BaseConfusionMetric):

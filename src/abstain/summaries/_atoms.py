@@ -7,15 +7,15 @@ the case where every atom is one example).
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
+from abstain._kernels.adapt import adapted_positive
 from abstain._kernels.atoms import binned, prefix_sums, ties_counted, ties_summed, window_ends
 from abstain._kernels.ranking import pairs_won, precision_sums
-from abstain.regions import Interval
 
 __all__ = ["Atoms", "Windows"]
 
@@ -52,8 +52,9 @@ class Atoms:
         Total weight of the examples with this probability.
     positive : ndarray of shape (n_atoms,)
         The part of the weight that is positive: expected or, with labels, observed.
-    width : float
-        Width of the bins; 0 when atoms are exact probabilities.
+    upper : ndarray of shape (n_atoms,) or None
+        Of bins, their upper edges, which belong to the next; None when atoms are exact
+        probabilities.
 
     Notes
     -----
@@ -72,7 +73,7 @@ class Atoms:
     p: FloatArray
     weight: FloatArray
     positive: FloatArray
-    width: float = 0.0
+    upper: FloatArray | None = None
 
     @classmethod
     def from_proba(
@@ -140,20 +141,57 @@ class Atoms:
         positive = _NOTHING if label is None else label if weight is None else label * weight
         total, mass = binned(np.ascontiguousarray(p), unit, positive, bins)
         filled = np.flatnonzero(total)
-        return cls(filled / bins, total[filled], mass[filled], width=1 / bins)
+        return cls(filled / bins, total[filled], mass[filled], (filled + 1) / bins)
 
     def merged(self, other: Self) -> Self:
         """Return the atoms of this batch and another together."""
-        if self.width != other.width:
-            raise ValueError(
-                f"Atoms merge when their bins are alike; got widths {self.width:g} and "
-                f"{other.width:g}."
-            )
+        if (self.upper is None) != (other.upper is None):
+            raise ValueError("Atoms merge when both are exact, or both are bins of one grid.")
         p = np.concatenate([self.p, other.p])
         order = np.argsort(p, kind="stable")
         weight = np.concatenate([self.weight, other.weight])[order]
         positive = np.concatenate([self.positive, other.positive])[order]
-        return type(self)(*ties_summed(p[order], weight, positive), width=self.width)
+        merged = type(self)(*ties_summed(p[order], weight, positive))
+        if self.upper is None or other.upper is None:
+            return merged
+        upper = np.concatenate([self.upper, other.upper])[order]
+        last = np.searchsorted(p[order], merged.p, side="right") - 1
+        if not (upper[last][:-1] <= merged.p[1:]).all():
+            raise ValueError("Atoms merge when their bins are those of one grid.")
+        return type(self)(merged.p, merged.weight, merged.positive, upper[last])
+
+    def adapted(self, ratios: FloatArray) -> Self:
+        """Return the atoms of the probabilities adapted by target over source proportions.
+
+        Adapting keeps the order. A bin is adapted at its mean probability and its edges.
+        """
+        if self.upper is None:
+            moved = adapted_positive(self.p, ratios)
+            if (moved[1:] > moved[:-1]).all():
+                return type(self)(moved, self.weight, self.weight * moved)
+            # Neighbours may become equal, or swap places by a rounding.
+            return self._from_masses(moved, self.weight, self.weight * moved)
+        mass = self.weight * adapted_positive(self.positive / self.weight, ratios)
+        lower, upper = (adapted_positive(edge, ratios) for edge in (self.p, self.upper))
+        return type(self)(lower, self.weight, mass, upper)
+
+    @classmethod
+    def _from_masses(cls, p: FloatArray, weight: FloatArray, positive: FloatArray) -> Self:
+        order = np.argsort(p, kind="stable")
+        return cls(*ties_summed(p[order], weight[order], positive[order]))
+
+    @property
+    def middle(self) -> FloatArray:
+        """The probability that stands for each atom: its own; of a bin, the mean inside it."""
+        if self.upper is None:
+            return self.p
+        inside = np.where(self.upper < 1, np.nextafter(self.upper, 0), 1.0)
+        return np.clip(self.positive / self.weight, self.p, inside)
+
+    def only(self, chosen: NDArray[Any]) -> Self:
+        """Return some of the atoms, in the same order."""
+        upper = None if self.upper is None else self.upper[chosen]
+        return type(self)(self.p[chosen], self.weight[chosen], self.positive[chosen], upper)
 
     def __len__(self) -> int:
         return len(self.p)
@@ -215,25 +253,35 @@ class Atoms:
         room = capacity + WEIGHT_TOLERANCE * self.weight_below[-1]
         return min(int(room / self.equal_weight), len(self))
 
-    def interval(self, start: int, end: int) -> Interval:
-        """Return the region that withholds exactly the atoms from ``start`` to before ``end``."""
+    def ends(self, start: int, end: int) -> tuple[float, float]:
+        """Return the interval that holds exactly the atoms from ``start`` to before ``end``."""
         if start >= end:
-            return Interval.empty()
-        upper = float(self.p[end - 1])
-        if self.width > 0:
-            edge = upper + self.width
-            upper = 1.0 if edge >= 1 else float(np.nextafter(edge, 0))
-        return Interval(lower=float(self.p[start]), upper=upper)
+            return 1.0, 0.0
+        if self.upper is None:
+            return float(self.p[start]), float(self.p[end - 1])
+        edge = float(self.upper[end - 1])
+        return float(self.p[start]), 1.0 if edge >= 1 else float(np.nextafter(edge, 0))
 
     def relabelled(self, positive: FloatArray) -> Self:
         """Return the same atoms with another positive mass."""
-        return type(self)(self.p, self.weight, positive, self.width)
+        return type(self)(self.p, self.weight, positive, self.upper)
 
     @cached_property
     def mirrored(self) -> Self:
         """The atoms with the classes exchanged: probabilities 1 - p, in their order."""
         negative = (self.weight - self.positive)[::-1]
-        return type(self)(1 - self.p[::-1], self.weight[::-1].copy(), negative.copy(), self.width)
+        upper = None if self.upper is None else 1 - self.p[::-1]
+        lower = 1 - (self.p if self.upper is None else self.upper)[::-1]
+        return type(self)(lower, self.weight[::-1].copy(), negative.copy(), upper)
+
+    def paired(self) -> Self:
+        """Return the atoms with every two neighbours made one: half as fine."""
+        first = np.arange(0, len(self), 2)
+        last = np.minimum(first + 1, len(self) - 1)
+        weight, positive = (np.add.reduceat(mass, first) for mass in (self.weight, self.positive))
+        return type(self)(
+            self.p[first], weight, positive, (self.p if self.upper is None else self.upper)[last]
+        )
 
     def compressed(self, most: int) -> Self:
         """Return about ``most`` atoms at most, by merging neighbours.
@@ -249,4 +297,7 @@ class Atoms:
         group = np.floor(passed * (most / len(self._below)))
         first = np.flatnonzero(np.diff(group, prepend=-1.0))
         weight, positive = (np.add.reduceat(mass, first) for mass in (self.weight, self.positive))
-        return type(self)(self.p[first], weight, positive, self.width)
+        if self.upper is None:
+            return type(self)(self.p[first], weight, positive)
+        last = np.append(first[1:], len(self)) - 1
+        return type(self)(self.p[first], weight, positive, self.upper[last])

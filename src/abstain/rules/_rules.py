@@ -1,47 +1,54 @@
-"""How a class is predicted from probabilities: the decision rule, as data.
+"""The three decision rules.
 
-Like regions, rules are frozen into a policy and treat equal rows alike.
+Like regions, rules are frozen into a policy and treat equal rows alike. Probabilities are
+``(n, n_classes)``, or of two classes ``(n,)``: those of the positive one.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from abstain._inputs import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray, both_columns
 from abstain._kernels.confusion import best_gain
+from abstain._numerics import Registry, plain
 
-__all__ = ["Argmax", "BestGain", "DecisionRule", "Threshold", "rule_from_dict"]
+__all__ = ["Argmax", "BestGain", "DecisionRule", "Threshold", "from_dict"]
 
 
-class DecisionRule(Protocol):
-    """A function from probability vectors to column numbers."""
+class DecisionRule(ABC):
+    """A function from probability vectors to column numbers, as a dataclass."""
 
+    #: The registered name.
     kind: ClassVar[str]
 
+    @abstractmethod
     def predict(self, proba: FloatArray) -> IntArray:
         """Return the predicted column of each row."""
-        ...
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain data."""
-        ...
+        return {"kind": self.kind, **plain(vars(self))}
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Return the rule that ``to_dict`` described."""
 
 
 @dataclass(frozen=True)
-class Argmax:
+class Argmax(DecisionRule):
     """Predict the most probable class, the first of equals."""
 
     kind: ClassVar[str] = "argmax"
 
     def predict(self, proba: FloatArray) -> IntArray:
         """Return the column of the largest probability in each row."""
+        if proba.ndim == 1:
+            return (proba > 1 - proba).astype(np.intp)
         columns: IntArray = np.argmax(proba, axis=1)
         return columns
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rule as plain data."""
-        return {"kind": self.kind}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
@@ -50,7 +57,7 @@ class Argmax:
 
 
 @dataclass(frozen=True)
-class Threshold:
+class Threshold(DecisionRule):
     """Predict the positive class of two where its probability reaches a threshold.
 
     Parameters
@@ -65,11 +72,8 @@ class Threshold:
 
     def predict(self, proba: FloatArray) -> IntArray:
         """Return 1 where the positive probability reaches the threshold, 0 elsewhere."""
-        return (proba[:, 1] >= self.threshold).astype(np.intp)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rule as plain data."""
-        return {"kind": self.kind, "threshold": self.threshold}
+        p = proba if proba.ndim == 1 else proba[:, 1]
+        return (p >= self.threshold).astype(np.intp)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
@@ -78,7 +82,7 @@ class Threshold:
 
 
 @dataclass(frozen=True, eq=False)
-class BestGain:
+class BestGain(DecisionRule):
     """Predict the class with the highest expected gain.
 
     Parameters
@@ -94,11 +98,7 @@ class BestGain:
 
     def predict(self, proba: FloatArray) -> IntArray:
         """Return the column with the highest expected gain in each row."""
-        return best_gain(proba, self.gains)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rule as plain data."""
-        return {"kind": self.kind, "gains": self.gains.tolist()}
+        return best_gain(both_columns(proba), self.gains)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
@@ -106,10 +106,11 @@ class BestGain:
         return cls(gains=np.array(data["gains"], dtype=np.float64))
 
 
-def rule_from_dict(data: dict[str, Any]) -> DecisionRule:
+_RULES: Registry[type[DecisionRule]] = Registry(
+    "decision rule", [(rule.kind, rule) for rule in (Argmax, BestGain, Threshold)]
+)
+
+
+def from_dict(data: dict[str, Any]) -> DecisionRule:
     """Return the rule that a ``to_dict`` described."""
-    kinds = {rule.kind: rule for rule in (Argmax, Threshold, BestGain)}
-    if data["kind"] not in kinds:
-        raise ValueError(f"Unknown decision rule {data['kind']!r}; known are {sorted(kinds)}.")
-    rule: DecisionRule = kinds[data["kind"]].from_dict(data)
-    return rule
+    return _RULES[data["kind"]].from_dict(data)

@@ -1,0 +1,116 @@
+"""Confusion matrices of unknown labels, drawn from the probabilities.
+
+Few rows: a label for every row and draw. Many: from the mean and the covariance of the counts,
+which two sums over the rows give; where a count is small it is drawn from a binomial
+distribution of the same mean and variance, since it is far from normal.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.special import bdtr, ndtr, pdtr
+
+from abstain._inputs import FloatArray, IntArray, Mask
+from abstain._kernels.confusion import confusion_moments
+from abstain._kernels.label_draws import confusion_draws
+from abstain.summaries import Summary
+
+__all__ = ["confusions_drawn", "paired_confusions_drawn"]
+
+# Label by label takes about as long as the two sums from this many rows on.
+MANY_ROWS = 20_000
+# The covariances of more classes than this take more room than they are worth.
+MOST_CLASSES = 32
+# A count expected below this is drawn as a binomial one.
+SMALL_COUNT = 50.0
+# Drawn matrices are held this many entries at a time (64 MiB).
+_MOST_ENTRIES = 2**23
+
+
+def confusions_drawn(
+    summary: Summary, prediction: IntArray, n_draws: int, seed: int
+) -> Iterator[FloatArray]:
+    """Give confusion matrices of drawn labels, one for each draw.
+
+    A row of whole weight w is w independent labels; a fractional remainder is one label of that
+    weight.
+    """
+    if _is_large(summary):
+        nobody = np.zeros(len(prediction), dtype=np.bool_)
+        yield from paired_confusions_drawn(summary, prediction, nobody, n_draws, seed)[0]
+        return
+    weight = np.empty(0) if summary.weight is None else summary.weight
+    most = max(1, _MOST_ENTRIES // summary.proba.shape[1] ** 2)
+    for first in range(0, n_draws, most):
+        last = min(first + most, n_draws)
+        yield from confusion_draws(summary.proba, prediction, weight, seed, first, last)
+
+
+def paired_confusions_drawn(
+    summary: Summary, prediction: IntArray, withheld: Mask, n_draws: int, seed: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return drawn confusion matrices of all rows, and of the rows that are kept."""
+    if not _is_large(summary):
+        kept = ~withheld
+        after = (
+            confusions_drawn(summary.only(kept), prediction[kept], n_draws, seed)
+            if kept.any()
+            else np.zeros((n_draws, *2 * summary.proba.shape[1:]))
+        )
+        before = confusions_drawn(summary, prediction, n_draws, seed)
+        return np.stack([*before]), np.stack([*after])
+    weight = np.empty(0) if summary.weight is None else summary.weight
+    sums, squares = confusion_moments(summary.proba, prediction, weight, withheld)
+    rng = np.random.default_rng(seed)
+    kept_part, withheld_part = (
+        _counts_drawn(sums[part], squares[part], n_draws, rng) for part in range(2)
+    )
+    return kept_part + withheld_part, kept_part
+
+
+def _is_large(summary: Summary) -> bool:
+    # A fractional weight is no number of labels, so its counts have another variance.
+    whole = summary.weight is None or summary.counted
+    return whole and len(summary.proba) >= MANY_ROWS and summary.proba.shape[1] <= MOST_CLASSES
+
+
+def _counts_drawn(
+    sums: FloatArray, squares: FloatArray, n_draws: int, rng: np.random.Generator
+) -> FloatArray:
+    """Draw counts of labels by predicted class: columns of the confusion matrix.
+
+    Of the rows predicted j, the counts of labels have the mean ``sum p`` and the covariance
+    ``diag(sum p) - sum p p'``.
+    """
+    n_classes = len(sums)
+    drawn = np.zeros((n_draws, n_classes, n_classes))
+    for j in range(n_classes):
+        mean = sums[:, j]
+        if mean.sum() <= 0:
+            continue
+        covariance = np.diag(mean) - squares[j]
+        values, vectors = np.linalg.eigh(covariance)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        noise = rng.standard_normal((n_draws, n_classes)) @ root.T
+        counts = np.maximum(mean + noise, 0.0)
+        for i in np.flatnonzero((mean < SMALL_COUNT) & (mean > 0)):
+            counts[:, i] = _small_counts(mean[i], covariance[i, i], noise[:, i])
+        # Every row has one label, so the counts of a column add up to its rows.
+        total = counts.sum(axis=1, keepdims=True)
+        drawn[:, :, j] = counts * (mean.sum() / np.where(total > 0, total, 1.0))
+    return drawn
+
+
+def _small_counts(mean: float, variance: float, noise: FloatArray) -> FloatArray:
+    """Return whole counts at the same quantiles as normal noise of this variance has."""
+    spread = np.sqrt(max(variance, 1e-300))
+    quantile = ndtr(noise / spread)
+    counts = np.arange(int(mean + 12 * np.sqrt(mean) + 20))
+    excess = mean - variance
+    if excess > 1e-9 * mean:
+        n = max(round(mean**2 / excess), 1)
+        reached = bdtr(np.minimum(counts, n), n, min(mean / n, 1.0))
+    else:
+        reached = pdtr(counts, mean)
+    found: FloatArray = np.searchsorted(reached, quantile).astype(np.float64)
+    return found

@@ -1,0 +1,66 @@
+"""The one interface of all regions.
+
+Probabilities are ``(n, n_classes)``, or of two classes ``(n,)``: those of the positive one.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
+
+from abstain._inputs import FloatArray, IntArray, Mask
+from abstain.rules import DecisionRule
+
+__all__ = ["Region", "finite_or_none"]
+
+
+class Region(ABC):
+    """A set of probability vectors that go to a person, as a dataclass."""
+
+    #: The registered name.
+    kind: ClassVar[str]
+    #: What ``score`` is, for people.
+    score_label: ClassVar[str] = ""
+    #: The score of uncertainty that the region is a threshold on, if it is one.
+    order: Any = None
+
+    @abstractmethod
+    def contains(self, proba: FloatArray, prediction: IntArray) -> Mask:
+        """Tell for each row whether it is withheld."""
+
+    def score(self, proba: FloatArray, prediction: IntArray) -> FloatArray | None:
+        """Return what withholding each row is worth; None where rows are withheld as one."""
+        return None
+
+    @abstractmethod
+    def priority(
+        self, proba: FloatArray, prediction: IntArray, rule: DecisionRule | None = None
+    ) -> FloatArray:
+        """Return how pressing each row is: the order of a nested family of regions.
+
+        Higher is more pressing, and what is withheld comes before what is not.
+        """
+
+    def narrowed(self) -> "Region | None":
+        """Return the region a few roundings smaller; None where its edge is that of a row."""
+        return None
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Say in a few words what is withheld."""
+
+    @abstractmethod
+    def in_words(self, positive: str) -> str:
+        """Say in a sentence, to somebody who has not read the docs, which cases are referred."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the region as plain data."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Return the region that ``to_dict`` described."""
+
+
+def finite_or_none(threshold: float) -> float | None:
+    """Return a threshold for JSON, which has no infinity: None stands for one never reached."""
+    return threshold if abs(threshold) != float("inf") else None

@@ -1,0 +1,104 @@
+"""Boxes of probability vectors: what a sampled metric of many classes withholds."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from abstain._inputs import FloatArray, IntArray, Mask, both_columns
+from abstain.regions._base import Region
+from abstain.rules import DecisionRule
+
+__all__ = ["Box", "ProbabilityBoxes"]
+
+
+@dataclass(frozen=True)
+class Box:
+    """Probability vectors with one predicted class and each probability in an interval.
+
+    Parameters
+    ----------
+    column : int
+        The predicted class.
+    lower, upper : tuple of float
+        For each class, ``lower < p <= upper``.
+    """
+
+    column: int
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+
+    @classmethod
+    def whole(cls, column: int, n_classes: int) -> Self:
+        """Return the box of everything predicted as one class."""
+        return cls(column, (-1.0,) * n_classes, (2.0,) * n_classes)
+
+    def halved(self, column: int, cut: float) -> tuple[Self, Self]:
+        """Return the parts where a probability is at most the cut, and above it."""
+        upper, lower = list(self.upper), list(self.lower)
+        upper[column], lower[column] = cut, cut
+        own = type(self)
+        return (
+            own(self.column, self.lower, tuple(upper)),
+            own(self.column, tuple(lower), self.upper),
+        )
+
+    def contains(self, proba: FloatArray, prediction: IntArray) -> Mask:
+        """Tell for each row whether it lies in the box."""
+        inside: Mask = prediction == self.column
+        for i, (lower, upper) in enumerate(zip(self.lower, self.upper, strict=True)):
+            inside &= (proba[:, i] > lower) & (proba[:, i] <= upper)
+        return inside
+
+
+@dataclass(frozen=True)
+class ProbabilityBoxes(Region):
+    """Rows in any of some boxes of probability vectors.
+
+    Parameters
+    ----------
+    boxes : tuple of Box
+    """
+
+    kind: ClassVar[str] = "probability-boxes"
+
+    boxes: tuple[Box, ...]
+
+    def contains(self, proba: FloatArray, prediction: IntArray) -> Mask:
+        """Tell for each row whether it lies in one of the boxes."""
+        mask: Mask = np.zeros(len(proba), dtype=np.bool_)
+        columns = both_columns(proba)
+        for box in self.boxes:
+            mask |= box.contains(columns, prediction)
+        return mask
+
+    def priority(
+        self, proba: FloatArray, prediction: IntArray, rule: DecisionRule | None = None
+    ) -> FloatArray:
+        """Return one for a row in a box, and how little its largest probability is."""
+        doubt = 1 - both_columns(proba).max(axis=1)
+        pressing: FloatArray = self.contains(proba, prediction) + doubt
+        return pressing
+
+    def describe(self) -> str:
+        """Say in a few words what is withheld."""
+        return f"probabilities in one of {len(self.boxes)} boxes"
+
+    def in_words(self, positive: str) -> str:
+        """Say in a sentence which cases are referred."""
+        return "cases that leave the most doubt are referred"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the region as plain data."""
+        boxes = [[box.column, list(box.lower), list(box.upper)] for box in self.boxes]
+        return {"kind": self.kind, "boxes": boxes}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Return the region that ``to_dict`` described."""
+        return cls(
+            tuple(
+                Box(int(column), tuple(map(float, lower)), tuple(map(float, upper)))
+                for column, lower, upper in data["boxes"]
+            )
+        )

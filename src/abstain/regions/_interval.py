@@ -1,0 +1,96 @@
+"""An interval of the positive class's probability: what ranking metrics withhold."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from abstain._inputs import FloatArray, IntArray, Mask
+from abstain.regions._base import Region
+from abstain.rules import DecisionRule
+
+__all__ = ["Interval"]
+
+# The least width, in log-odds, of the part of an interval on one side of its middle.
+_NARROW = 1e-6
+
+
+@dataclass(frozen=True)
+class Interval(Region):
+    """An interval of the positive class's probability, both ends included.
+
+    Parameters
+    ----------
+    lower, upper : float
+        Withhold where ``lower <= p <= upper``; nothing when ``lower > upper``.
+    """
+
+    kind: ClassVar[str] = "interval"
+
+    lower: float
+    upper: float
+
+    @classmethod
+    def empty(cls) -> Self:
+        """Return the interval that withholds nothing."""
+        return cls(lower=1.0, upper=0.0)
+
+    def narrowed(self) -> Self:
+        """Return the interval with both ends moved inwards by a few roundings."""
+        step = 8 * np.finfo(np.float64).eps
+        return type(self)(self.lower * (1 + step), self.upper * (1 - step))
+
+    def contains(self, proba: FloatArray, prediction: IntArray) -> Mask:
+        """Tell for each row whether its positive probability lies in the interval."""
+        p = proba if proba.ndim == 1 else proba[:, 1]
+        return (p >= self.lower) & (p <= self.upper)
+
+    def priority(
+        self, proba: FloatArray, prediction: IntArray, rule: DecisionRule | None = None
+    ) -> FloatArray:
+        """Return how much the interval would have to shrink before a row is outside.
+
+        In log-odds, in proportion on both sides of the rule's threshold where that lies inside,
+        of the middle where not; negative where the interval must grow. Around one half where
+        nothing is withheld.
+        """
+        z = _log_odds(proba if proba.ndim == 1 else proba[:, 1])
+        if self.lower > self.upper:
+            away: FloatArray = -np.abs(z)
+            return away
+        low, high = _log_odds(self.lower), _log_odds(self.upper)
+        middle = 0.5 * (low + high)
+        threshold = getattr(rule, "threshold", None)
+        if threshold is not None and self.lower < threshold < self.upper:
+            middle = _log_odds(threshold)
+        below, above = max(middle - low, _NARROW), max(high - middle, _NARROW)
+        depth: FloatArray = 1 - np.where(z < middle, (middle - z) / below, (z - middle) / above)
+        return depth
+
+    def describe(self) -> str:
+        """Say in a few words what is withheld."""
+        return f"probability from {self.lower:.4g} to {self.upper:.4g}"
+
+    def in_words(self, positive: str) -> str:
+        """Say in a sentence which cases are referred."""
+        if self.lower > self.upper:
+            return "no case is referred"
+        return (
+            f"cases with a probability of {positive} from {self.lower:.3f} "
+            f"to {self.upper:.3f} are referred"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the region as plain data."""
+        return {"kind": self.kind, "lower": self.lower, "upper": self.upper}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Return the region that ``to_dict`` described."""
+        return cls(lower=float(data["lower"]), upper=float(data["upper"]))
+
+
+def _log_odds(p: Any) -> Any:
+    tiny = np.finfo(np.float64).tiny
+    clipped = np.clip(p, tiny, 1.0)
+    return np.log(clipped) - np.log(np.maximum(1 - clipped, np.finfo(np.float64).eps / 2))

@@ -1,0 +1,5 @@
+"""How a class is predicted from probabilities: decision rules, as data."""
+
+from abstain.rules._rules import Argmax, BestGain, DecisionRule, Threshold, from_dict
+
+__all__ = ["Argmax", "BestGain", "DecisionRule", "Threshold", "from_dict"]

@@ -1,0 +1,54 @@
+"""What moved: class proportions then and now, how sure that is, and whether it is label shift.
+
+One table for the report and the command line.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from abstain._numerics import plain
+from abstain.shift._base import ShiftEstimator
+from abstain.shift._check import label_shift_check
+from abstain.shift._detect import shift_test
+from abstain.summaries import LabelledSummary, Summary
+
+__all__ = ["shift_facts"]
+
+CONFIDENCE = 0.9
+
+
+def shift_facts(
+    estimator: ShiftEstimator,
+    source: LabelledSummary,
+    target: Summary,
+    classes: Sequence[Any],
+    *,
+    level: float = 0.05,
+) -> dict[str, Any]:
+    """Return what moved between validation data and a batch, as plain data.
+
+    Parameters
+    ----------
+    estimator : ShiftEstimator
+        How the class proportions are estimated; fitted here.
+    source, target : LabelledSummary and Summary
+        Calibrated, not adapted.
+    classes : sequence
+        The label of each column.
+    level : float
+        The rate of false alarms accepted by the test for a shift.
+    """
+    estimator.fit_summaries(source, target)
+    test = shift_test(source, target, level=level, classes=classes)
+    check = label_shift_check(source, target, classes=classes)
+    facts: dict[str, Any] = plain(
+        {
+            "classes": [*classes],
+            "validation": estimator.source_priors_,
+            "target": estimator.priors_,
+            "interval": estimator.priors_interval(CONFIDENCE),
+            "test": {"shifted": test.shifted, "p_value": test.p_value, "summary": test.summary()},
+            "check": {"fits": check.fits, "p_value": check.p_value, "summary": check.summary()},
+        }
+    )
+    return facts

@@ -1,0 +1,289 @@
+"""Summary: all that is known of a batch of calibrated probabilities, made in one pass.
+
+A weighted set of probability vectors that stands for the rows: the rows themselves, or of two
+classes the atoms of the positive probability, exact or in bins. Class proportions are estimated,
+windows chosen and intervals drawn on it, never on the rows again. Summaries of parts of a batch
+merge, so nothing here assumes that the rows are at hand.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from abstain._inputs import FloatArray, Mask, both_columns
+from abstain._kernels.adapt import adapted
+from abstain._kernels.softmax import scaled_softmax
+from abstain.summaries._atoms import Atoms
+
+__all__ = ["BinarySummary", "RowSummary", "Summary", "summarise"]
+
+# From this many rows on, two classes are summed in this many bins of p. A power of two keeps the
+# edges of bins exact.
+MANY_ROWS = 1_000_000
+BINS = 2**18
+# A likelihood is taken on at most about this many atoms, evenly heavy: of each, the mean
+# probability stands for all. The class proportions move by less than 1e-6.
+MOST_ATOMS = 65_536
+
+_SMALLEST = np.finfo(np.float64).eps
+
+
+class Summary(ABC):
+    """What is known of a batch.
+
+    Attributes
+    ----------
+    n_rows : int
+        How many rows it stands for.
+    counted : bool
+        Whether every row counts once, so that weights are numbers of rows.
+    lightest : float
+        The least weight of a row that has any.
+    atoms : Atoms
+        The atoms of the positive probability; for two classes only.
+    """
+
+    n_rows: int
+    counted: bool
+    lightest: float
+    atoms: Atoms
+
+    @property
+    @abstractmethod
+    def proba(self) -> FloatArray:
+        """The probability vectors of the set, of shape (size, n_classes)."""
+
+    @property
+    @abstractmethod
+    def weight(self) -> FloatArray | None:
+        """The weight of each vector; None where each counts once."""
+
+    def ranked(self, bins: int | None) -> Atoms:
+        """Return the atoms; where rows are at hand, summed in so many bins if that is asked."""
+        return self.atoms
+
+    def capacity(self, budget: float) -> float:
+        """Return the largest weight that a budget allows to withhold.
+
+        A fraction of the weight, whole rows where each counts once; or a count, except that one
+        row is always left to predict.
+        """
+        if isinstance(budget, int):
+            return min(float(budget), self.total - self.lightest)
+        # A share such as 0.29 of 100 rows is 29 of them, though not quite in binary.
+        share = budget * self.total
+        return math.floor(share + 1e-9) if self.counted else share
+
+    @property
+    def total(self) -> float:
+        """The weight of all rows."""
+        weight = self.weight
+        return float(self.n_rows if weight is None else weight.sum())
+
+    @cached_property
+    def class_sums(self) -> FloatArray:
+        """The expected weight of each class."""
+        weight = self.weight
+        sums: FloatArray = self.proba.sum(axis=0) if weight is None else weight @ self.proba
+        return sums
+
+    @abstractmethod
+    def adapted(self, ratios: FloatArray) -> Self:
+        """Return the summary at other class proportions, given new over old ones."""
+
+    @abstractmethod
+    def moved(self, slope: FloatArray, bias: FloatArray, ratios: FloatArray) -> Self:
+        """Return the same set with ``softmax(slope * log p + bias)``, then adapted, for labels.
+
+        The vectors stay in their places and their order: only what is believed of the labels
+        moves.
+        """
+
+    @abstractmethod
+    def only(self, chosen: Mask) -> Self:
+        """Return the part of the set that is marked."""
+
+    @abstractmethod
+    def merged(self, other: Self) -> Self:
+        """Return the summary of both batches together."""
+
+    def for_likelihood(self) -> tuple[FloatArray, FloatArray | None]:
+        """Return vectors and weights on which a likelihood of class proportions may be taken."""
+        return self.proba, self.weight
+
+
+@dataclass(frozen=True, eq=False)
+class RowSummary(Summary):
+    """A weighted set of probability vectors: all rows as they are, or some that stand for them.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (size, n_classes)
+    given_weight : ndarray of shape (size,) or None
+        How much each counts; None for once.
+    """
+
+    rows: FloatArray
+    given_weight: FloatArray | None = None
+
+    @property
+    def n_rows(self) -> int:  # type: ignore[override]
+        """How many rows there are."""
+        return len(self.rows)
+
+    @property
+    def counted(self) -> bool:  # type: ignore[override]
+        """Whether every row counts once."""
+        return self.given_weight is None
+
+    @property
+    def lightest(self) -> float:  # type: ignore[override]
+        """The least weight of a row that has any."""
+        weight = self.given_weight
+        return 1.0 if weight is None else float(weight[weight > 0].min())
+
+    @property
+    def proba(self) -> FloatArray:
+        """The rows."""
+        return self.rows
+
+    @property
+    def weight(self) -> FloatArray | None:
+        """Their weights."""
+        return self.given_weight
+
+    @cached_property
+    def atoms(self) -> Atoms:  # type: ignore[override]
+        """The atoms of the positive probability."""
+        p = np.ascontiguousarray(self.rows[:, 1])
+        return Atoms.from_proba(p, sample_weight=self.given_weight)
+
+    def ranked(self, bins: int | None) -> Atoms:
+        """Return the atoms, exact or in bins."""
+        if bins is None:
+            return self.atoms
+        p = np.ascontiguousarray(self.rows[:, 1])
+        return Atoms.from_proba(p, sample_weight=self.given_weight, bins=bins)
+
+    def adapted(self, ratios: FloatArray) -> Self:
+        """Return the rows adapted one by one."""
+        return replace(self, rows=adapted(self.rows, ratios))
+
+    def moved(self, slope: FloatArray, bias: FloatArray, ratios: FloatArray) -> Self:
+        """Return the rows with other probabilities."""
+        logs = np.log(np.maximum(self.rows, _SMALLEST))
+        return replace(self, rows=adapted(scaled_softmax(logs, slope, bias), ratios))
+
+    def only(self, chosen: Mask) -> Self:
+        """Return the rows that are marked."""
+        weight = self.given_weight
+        return replace(
+            self, rows=self.rows[chosen], given_weight=None if weight is None else weight[chosen]
+        )
+
+    def merged(self, other: Self) -> Self:
+        """Return the rows of both."""
+        weights = [one.given_weight for one in (self, other)]
+        weight = None
+        if any(one is not None for one in weights):
+            weight = np.concatenate(
+                [
+                    np.ones(len(part.rows)) if one is None else one
+                    for part, one in zip((self, other), weights, strict=True)
+                ]
+            )
+        return replace(self, rows=np.concatenate([self.rows, other.rows]), given_weight=weight)
+
+
+@dataclass(frozen=True, eq=False)
+class BinarySummary(Summary):
+    """The atoms of two classes' positive probability.
+
+    Parameters
+    ----------
+    atoms : Atoms
+        In the order of the probability.
+    n_rows, counted, lightest
+        As of :class:`Summary`.
+    """
+
+    atoms: Atoms
+    n_rows: int
+    counted: bool = True
+    lightest: float = 1.0
+
+    @cached_property
+    def proba(self) -> FloatArray:
+        """One vector for each atom."""
+        return both_columns(self.atoms.middle)
+
+    @property
+    def weight(self) -> FloatArray | None:
+        """The weight of each atom; None where each is one row that counts once."""
+        return None if self.counted and len(self.atoms) == self.n_rows else self.atoms.weight
+
+    @cached_property
+    def class_sums(self) -> FloatArray:
+        """The expected weight of each class."""
+        atoms = self.atoms
+        return np.array([atoms.negative_below[-1], atoms.positive_below[-1]])
+
+    def adapted(self, ratios: FloatArray) -> Self:
+        """Return the atoms adapted one by one."""
+        return replace(self, atoms=self.atoms.adapted(ratios))
+
+    def moved(self, slope: FloatArray, bias: FloatArray, ratios: FloatArray) -> Self:
+        """Return the same atoms with another positive mass."""
+        logs = np.log(np.maximum(self.proba, _SMALLEST))
+        p = adapted(scaled_softmax(logs, slope, bias), ratios)[:, 1]
+        return replace(self, atoms=self.atoms.relabelled(self.atoms.weight * p))
+
+    def only(self, chosen: Mask) -> Self:
+        """Return the atoms that are marked."""
+        atoms = self.atoms.only(chosen)
+        n_rows = round(float(atoms.weight.sum())) if self.counted else len(atoms)
+        return replace(self, atoms=atoms, n_rows=n_rows)
+
+    def merged(self, other: Self) -> Self:
+        """Return the atoms of both."""
+        return replace(
+            self,
+            atoms=self.atoms.merged(other.atoms),
+            n_rows=self.n_rows + other.n_rows,
+            counted=self.counted and other.counted,
+            lightest=min(self.lightest, other.lightest),
+        )
+
+    def for_likelihood(self) -> tuple[FloatArray, FloatArray | None]:
+        """Return the mean probabilities of at most about ``MOST_ATOMS`` groups of atoms."""
+        if len(self.atoms) <= MOST_ATOMS:
+            return self.proba, self.weight
+        few = self.atoms.compressed(MOST_ATOMS)
+        return both_columns(few.positive / few.weight), few.weight
+
+
+def summarise(
+    proba: FloatArray, weight: FloatArray | None = None, *, bins: int | None = None
+) -> Summary:
+    """Return the summary of checked, calibrated probabilities.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n, n_classes), or (n,) for the positive class of two
+        One dimension is summed to atoms, two are kept as rows.
+    weight : ndarray of shape (n,), optional
+        How much each row counts.
+    bins : int, optional
+        Sum one dimension in this many equal bins instead of sorting it.
+    """
+    if proba.ndim == 2:
+        return RowSummary(proba, weight)
+    atoms = Atoms.from_proba(proba, sample_weight=weight, bins=bins)
+    if weight is None:
+        return BinarySummary(atoms, len(proba))
+    present = weight[weight > 0]
+    return BinarySummary(atoms, len(present), counted=False, lightest=float(present.min()))
