@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from abstain.baselines import choose_class_thresholds
+from abstain.scores import choose_class_thresholds
 from abstain.metrics import AUROC, SensitivityAtSpecificity
 from benchmarks._row import Row, best_of
 

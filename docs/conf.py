@@ -37,7 +37,7 @@ ROOMS = {
     "abstain.calibration": "Calibration",
     "abstain.shift": "Label shift",
     "abstain.metrics": "Metrics",
-    "abstain.baselines": "Baselines",
+    "abstain.scores": "Baselines",
     "abstain.regions": "Regions: what is withheld",
     "abstain.rules": "Rules: what is predicted",
     "abstain.selection": "Selection: how much to withhold",

@@ -38,7 +38,7 @@ def test_the_flow_finds_the_shift_and_improves_the_true_metric(clinic):
 def test_the_number_withheld_is_the_floor_of_the_budget(clinic, budget):
     target = clinic.scores_target[:100]
     decisions = abstainer_for(clinic, budget=budget).decide(target)
-    assert decisions.abstain.sum() == int(budget * 100)
+    assert decisions.abstain.sum() == int(round(budget * 100, 9))
 
 
 def test_ties_never_break_the_budget(clinic):
@@ -218,7 +218,7 @@ def test_intervals_hold_the_uncertainty_of_the_proportions(clinic):
     few = clinic.scores_target[:400]
     labels = abstainer_for(clinic).decide(few)
     priors = abstainer_for(clinic, uncertainty="labels+priors").decide(few)
-    assert priors.prior_draws.shape[1] == 2
+    assert len(priors.moves) == 100
     assert (labels.abstain == priors.abstain).all()
     assert labels.estimate.before.value == priors.estimate.before.value
     again = abstainer_for(clinic, uncertainty="labels+priors").decide(few)
@@ -242,7 +242,7 @@ def test_known_proportions_add_no_uncertainty(clinic):
     decisions = abstainer_for(clinic, shift=KnownPriors(0.3), uncertainty="labels+priors").decide(
         clinic.scores_target
     )
-    assert (decisions.prior_draws == decisions.priors).all()
+    assert all((move.ratios == 1).all() for move in decisions.moves)
 
 
 def test_bad_uncertainty(clinic):

@@ -53,7 +53,9 @@ def test_adapting_finds_the_shift_and_keeps_the_new_rule(shifted):
         random_state=0,
     ).fit(X, y)  # fmt: skip
     before = classifier.predict_proba(X_target)
-    decisions = classifier.adapt(X_target)
+    policy = classifier.adapt(X_target)
+    assert classifier.policy_ is policy
+    decisions = classifier.decide(X_target)
     assert decisions.priors[1] == pytest.approx(y_target.mean(), abs=0.05)
     assert (classifier.predict_proba(X_target) == decisions.proba).all()
     assert not np.allclose(before, decisions.proba)

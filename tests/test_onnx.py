@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from abstain import Abstainer, calibration
-from abstain.baselines import choose_by_score
 from abstain.datasets import screening_clinic, simulate_four_class_normal
+from abstain.metrics import Accuracy
 from abstain.regions import Box, GainThreshold, Interval, ProbabilityBoxes, TopShare
 from abstain.rules import Argmax, BestGain, Threshold
+from abstain.selection import Selection
+from abstain.summaries import RowSummary
 
 onnx = pytest.importorskip("onnx", reason="ONNX export needs the extra 'onnx'")
 onnxruntime = pytest.importorskip("onnxruntime", reason="needs onnxruntime to run the graph")
@@ -59,6 +61,12 @@ def regions(policy, proba):
         yield choose_by_score(score, proba, len(proba) // 3)
     if proba.shape[1] == 2:
         yield choose_by_score("distance-from-half", proba, len(proba) // 3)
+
+
+def choose_by_score(score, proba, capacity, seed=0):
+    """The region that withholds the highest scores within a capacity."""
+    selection = Selection(budget=0.0, score=score)
+    return selection.family(Accuracy(), RowSummary(proba), seed)(capacity).region
 
 
 def rules(n_classes):

@@ -15,7 +15,7 @@ PUBLIC = {
         "Policy",
         "__version__",
     ],
-    "abstain.baselines": [
+    "abstain.scores": [
         "ScoreThreshold",
         "choose_by_samples",
         "choose_by_score",

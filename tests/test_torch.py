@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra: torch)")
 
 from abstain import Abstainer  # noqa: E402
-from abstain.baselines import dropout_variance  # noqa: E402
+from abstain.scores import dropout_variance  # noqa: E402
 from abstain.torch import collect_logits, dropout_only, sample_predictions  # noqa: E402
 
 

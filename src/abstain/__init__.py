@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from abstain.abstainer import Abstainer
+    from abstain.certificates import Certificate
     from abstain.classifier import AbstainingClassifier
     from abstain.decisions import Decisions
     from abstain.exceptions import AbstainError
     from abstain.policy import Policy
-    from abstain.selection import Certificate, Cost
+    from abstain.selection import Cost
 
 __version__ = "0.1.0"
 
@@ -32,7 +33,7 @@ _HOMES = {
     "AbstainError": "abstain.exceptions",
     "Abstainer": "abstain.abstainer",
     "AbstainingClassifier": "abstain.classifier",
-    "Certificate": "abstain.selection",
+    "Certificate": "abstain.certificates",
     "Cost": "abstain.selection",
     "Decisions": "abstain.decisions",
     "Policy": "abstain.policy",

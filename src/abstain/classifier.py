@@ -6,6 +6,7 @@ a model that is fitted already comes in as a ``FrozenEstimator``.
 
 from collections.abc import Callable, Iterable
 from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -30,18 +31,21 @@ from sklearn.utils.validation import (
     has_fit_parameter,
 )
 
-from abstain import metrics
-from abstain._inputs import FloatArray, Scale, check_proba
-from abstain.abstainer import Abstainer, Uncertainty
+from abstain import metrics, shift
+from abstain._flow import Uncertainty
+from abstain._inputs import FloatArray, Mask, Scale, check_budget, check_proba
+from abstain.abstainer import Abstainer
 from abstain.calibration import Calibrator
 from abstain.decisions import Decisions
 from abstain.metrics import Decision, Metric
 from abstain.policy import Policy
-from abstain.regions import Mask
-from abstain.selection import budget_capacity
 from abstain.shift import ShiftEstimator
+from abstain.summaries import RowSummary
 
 __all__ = ["AbstainingClassifier", "abstention_scorer"]
+
+# What is withheld where nothing is said about it.
+DEFAULT_BUDGET = 0.1
 
 
 class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -56,8 +60,8 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     metric : Metric or str
         What to make as good as possible on the rows that are kept.
     budget, target, cost, confidence : optional
-        How much to withhold, as for :class:`abstain.Abstainer`; a target or a cost takes the
-        place of the default budget.
+        How much to withhold, as for :class:`abstain.Abstainer`; a budget of 0.1 where none of
+        the first three is given.
     prior_range, uncertainty, decision : optional
         As for :class:`abstain.Abstainer`.
     calibration : Calibrator or str
@@ -107,7 +111,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         estimator: Any,
         metric: Metric | str = "accuracy",
         *,
-        budget: float | None = 0.1,
+        budget: float | None = None,
         target: float | dict[str, float] | None = None,
         cost: Any = None,
         confidence: float | None = None,
@@ -174,10 +178,12 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.abstainer_ = self._abstainer().fit(scores, labels, weight, classes=self.classes_)
         # The training data are their own target: no shift, the rule before any adaptation.
         unshifted = copy(self.abstainer_).set_params(shift="none")
-        self.policy_ = unshifted.decide(scores, weight).policy
+        policy = unshifted.decide(scores, weight).policy
+        # It adapts by the estimator that was asked for, once there is something to adapt to.
+        self.policy_ = replace(policy, shift=clone(shift.get(self.shift)))
         return self
 
-    def adapt(self, X: Any, sample_weight: ArrayLike | None = None) -> Decisions:
+    def adapt(self, X: Any, sample_weight: ArrayLike | None = None) -> Policy:
         """Adapt to the class proportions of an unlabelled batch and choose the rule anew.
 
         Parameters
@@ -189,15 +195,15 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        Decisions
-            What the new rule decides about the batch; the rule stays in force afterwards.
+        Policy
+            The new rule, which is in force from now on.
         """
         check_is_fitted(self)
-        decisions = self.abstainer_.decide(self._scores(self.estimator_, X), sample_weight)
-        self.policy_ = decisions.policy
-        return decisions
+        scores = self._scores(self.estimator_, X)
+        self.policy_ = self.abstainer_.decide(scores, sample_weight).policy
+        return self.policy_
 
-    def decide(self, X: Any) -> Decisions:
+    def decide(self, X: Any) -> Decisions[Policy]:
         """Apply the rule in force to rows, one or many."""
         check_is_fitted(self)
         return self.policy_.apply(self._scores(self.estimator_, X))
@@ -254,11 +260,11 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             )
 
     def _abstainer(self) -> Abstainer:
-        modes = {"target": self.target, "cost": self.cost}
-        other = any(value is not None for value in modes.values())
+        modes = {"budget": self.budget, "target": self.target, "cost": self.cost}
+        if all(value is None for value in modes.values()):
+            modes["budget"] = DEFAULT_BUDGET
         return Abstainer(
             self.metric,
-            budget=None if other else self.budget,
             **modes,
             confidence=self.confidence,
             prior_range=self.prior_range,
@@ -350,9 +356,9 @@ def abstention_scorer(
 
     def score(estimator: Any, X: Any, y: ArrayLike) -> float:
         proba = check_proba(estimator.predict_proba(X))
-        choice = chosen.choose(proba, budget_capacity(budget, len(proba)))
-        columns = choice.rule.predict(proba)
-        kept = ~choice.region.contains(proba, columns)
+        choice = chosen.choose(proba, RowSummary(proba).capacity(check_budget(budget)))
+        columns, withheld = choice.apply(proba)
+        kept = ~withheld
         value = chosen.observed(
             np.asarray(y)[kept],
             proba[kept],

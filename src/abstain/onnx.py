@@ -9,18 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from abstain.baselines import ScoreThreshold
-from abstain.calibration import (
-    BetaCalibration,
-    Calibrator,
-    DirichletCalibration,
-    IdentityCalibration,
-    IsotonicCalibration,
-)
-from abstain.calibration._scaling import ScalingCalibrator
+from abstain._numerics import Registry
+from abstain.calibration import Calibrator
 from abstain.policy import Policy
-from abstain.regions import GainThreshold, Interval, ProbabilityBoxes, Region, TopShare
-from abstain.rules import Argmax, BestGain, DecisionRule, Threshold
 from abstain.shift import ratio_of_priors
 
 __all__ = ["merge_with_model", "to_onnx"]
@@ -86,8 +77,8 @@ def to_onnx(policy: Policy, *, columns: int | None = None, opset: int = OPSET) -
         )
     graph = _Graph(onnx)
     proba = _adapted(graph, policy, _calibrated(graph, policy.calibrator, columns))
-    prediction = _predicted(graph, policy.rule, proba)
-    abstain = _withheld(graph, policy.region, proba, prediction)
+    prediction = _RULES[policy.rule.kind](graph, policy.rule, proba)
+    abstain = _REGIONS[policy.region.kind](graph, policy.region, proba, prediction)
     types = onnx.TensorProto
     graph.node("Cast", proba, to=types.FLOAT, output="probabilities")
     labels, label_type = _labels(graph, policy)
@@ -178,14 +169,11 @@ def _calibrated(graph: _Graph, calibrator: Calibrator, columns: int) -> str:
         scores = graph.node("Concat", negative, scores, axis=1)
     if given:
         scores = graph.node("Div", scores, graph.sum_of_columns(scores))
-        if isinstance(calibrator, IdentityCalibration):
+        if calibrator.name == "identity":
             return scores
         smallest = graph.constant(np.finfo(np.float32).eps)
         scores = graph.node("Log", graph.node("Max", scores, smallest))
-    for kind, build in _CALIBRATORS:
-        if isinstance(calibrator, kind):
-            return build(graph, calibrator, scores)
-    raise TypeError(f"No ONNX graph is known for {type(calibrator).__name__}.")
+    return _CALIBRATORS[calibrator.name](graph, calibrator, scores)
 
 
 def _scaling(graph: _Graph, calibrator: Any, logits: str) -> str:
@@ -258,12 +246,19 @@ def _as_column(graph: _Graph, value: str) -> str:
     return graph.node("Unsqueeze", value, graph.constant([1], np.int64))
 
 
-# The first kind that fits counts: beta scaling is a scaling of log-probabilities.
-_CALIBRATORS: tuple[tuple[type[Calibrator], Callable[[_Graph, Any, str], str]], ...] = (
-    (BetaCalibration, _beta),
-    (DirichletCalibration, _dirichlet),
-    (IsotonicCalibration, _isotonic),
-    (ScalingCalibrator, _scaling),
+_CALIBRATORS: Registry[Callable[[_Graph, Any, str], str]] = Registry(
+    "calibration in ONNX",
+    [
+        ("bcts", _scaling),
+        ("beta", _beta),
+        ("dirichlet", _dirichlet),
+        ("identity", _scaling),
+        ("isotonic", _isotonic),
+        ("nbvs", _scaling),
+        ("platt", _scaling),
+        ("temperature", _scaling),
+        ("vector", _scaling),
+    ],
 )
 
 
@@ -276,41 +271,37 @@ def _adapted(graph: _Graph, policy: Policy, proba: str) -> str:
     return graph.node("Where", gone, proba, graph.node("Div", weighted, divisor))
 
 
-def _predicted(graph: _Graph, rule: DecisionRule, proba: str) -> str:
-    """Return the column that each row predicts."""
-    if isinstance(rule, Argmax):
-        return graph.node("ArgMax", proba, axis=1, keepdims=0)
-    if isinstance(rule, BestGain):
-        gains = graph.node("MatMul", proba, graph.constant(rule.gains))
-        return graph.node("ArgMax", gains, axis=1, keepdims=0)
-    if isinstance(rule, Threshold):
-        reached = _at_least(graph, graph.column(proba, 1), rule.threshold)
-        return graph.node("Cast", reached, to=graph.onnx.TensorProto.INT64)
-    raise TypeError(f"No ONNX graph is known for {type(rule).__name__}.")
+def _argmax(graph: _Graph, rule: Any, proba: str) -> str:
+    return graph.node("ArgMax", proba, axis=1, keepdims=0)
 
 
-def _withheld(graph: _Graph, region: Region, proba: str, prediction: str) -> str:
-    """Return whether each row is withheld."""
-    if isinstance(region, Interval):
-        p = graph.column(proba, 1)
-        return graph.node(
-            "And", _at_least(graph, p, region.lower), _at_most(graph, p, region.upper)
-        )
-    if isinstance(region, GainThreshold):
-        gains = graph.node("MatMul", proba, graph.constant(region.gains))
-        chosen = graph.node("GatherElements", gains, _as_column(graph, prediction), axis=1)
-        score = graph.node("Squeeze", chosen, graph.constant([1], np.int64))
-        return _at_least(graph, score, region.threshold)
-    if isinstance(region, TopShare):
-        return _at_most(graph, _top_sum(graph, proba, region.k), region.threshold)
-    if isinstance(region, ScoreThreshold):
-        return _at_least(graph, _score(graph, region, proba), region.threshold)
-    if isinstance(region, ProbabilityBoxes):
-        return _in_boxes(graph, region, proba, prediction)
-    raise TypeError(f"No ONNX graph is known for {type(region).__name__}.")
+def _best_gain(graph: _Graph, rule: Any, proba: str) -> str:
+    gains = graph.node("MatMul", proba, graph.constant(rule.gains))
+    return graph.node("ArgMax", gains, axis=1, keepdims=0)
 
 
-def _in_boxes(graph: _Graph, region: ProbabilityBoxes, proba: str, prediction: str) -> str:
+def _threshold(graph: _Graph, rule: Any, proba: str) -> str:
+    reached = _at_least(graph, graph.column(proba, 1), rule.threshold)
+    return graph.node("Cast", reached, to=graph.onnx.TensorProto.INT64)
+
+
+def _in_interval(graph: _Graph, region: Any, proba: str, prediction: str) -> str:
+    p = graph.column(proba, 1)
+    return graph.node("And", _at_least(graph, p, region.lower), _at_most(graph, p, region.upper))
+
+
+def _gains(graph: _Graph, region: Any, proba: str, prediction: str) -> str:
+    gains = graph.node("MatMul", proba, graph.constant(region.gains))
+    chosen = graph.node("GatherElements", gains, _as_column(graph, prediction), axis=1)
+    score = graph.node("Squeeze", chosen, graph.constant([1], np.int64))
+    return _at_least(graph, score, region.threshold)
+
+
+def _doubts(graph: _Graph, region: Any, proba: str, prediction: str) -> str:
+    return _at_most(graph, _top_sum(graph, proba, region.k), region.threshold)
+
+
+def _in_boxes(graph: _Graph, region: Any, proba: str, prediction: str) -> str:
     """Return whether each row lies in any box: all boxes at once, along a third axis."""
     if not region.boxes:
         return graph.node("Less", prediction, graph.constant(0, np.int64))
@@ -335,35 +326,44 @@ def _in_boxes(graph: _Graph, region: ProbabilityBoxes, proba: str, prediction: s
     return graph.node("Greater", total, graph.constant(0, np.int64))
 
 
-def _score(graph: _Graph, region: ScoreThreshold, proba: str) -> str:
-    one = graph.constant(1.0)
-    if region.score == "max-probability":
-        return graph.node("Sub", one, _top_sum(graph, proba, 1))
-    if region.score == "margin":
-        largest, two = _top_sum(graph, proba, 1), _top_sum(graph, proba, 2)
-        gap = graph.node("Sub", graph.node("Add", largest, largest), two)
-        return graph.node("Sub", one, gap)
-    if region.score == "entropy":
-        return graph.node("Neg", _plogp(graph, proba, proba))
-    if region.score == "distance-from-half":
-        half = graph.constant(0.5)
-        away = graph.node("Abs", graph.node("Sub", graph.column(proba, 1), half))
-        return graph.node("Sub", half, away)
-    if region.score == "js-divergence":
-        # Half of KL(p, m) and half of KL(q, m), with m = (p + q) / 2.
-        q = np.asarray(region.parameters["priors"], dtype=np.float64)
-        middle = graph.node(
-            "Div", graph.node("Add", proba, graph.constant(q)), graph.constant(2.0)
+def _scored(graph: _Graph, region: Any, proba: str, prediction: str) -> str:
+    if region.order not in _SCORES:
+        raise TypeError(
+            f"No ONNX graph is known for the score {region.order!r}; there is one for "
+            f"{', '.join(map(repr, _SCORES))}."
         )
-        apart = graph.node("Sub", _plogp(graph, proba, proba), _plogp(graph, proba, middle))
-        fixed = graph.constant(float(np.sum(q * np.log(np.where(q > 0, q, 1.0)))))
-        other = graph.node("Sub", fixed, _plogp(graph, graph.constant(q), middle))
-        both = graph.node("Add", apart, other)
-        return graph.node("Sub", one, graph.node("Div", both, graph.constant(2.0)))
-    raise TypeError(
-        f"No ONNX graph is known for the score {region.score!r}; there is one for 'entropy', "
-        f"'distance-from-half', 'js-divergence', 'margin' and 'max-probability'."
-    )
+    return _at_least(graph, _SCORES[region.order](graph, region, proba), region.threshold)
+
+
+def _max_probability(graph: _Graph, region: Any, proba: str) -> str:
+    return graph.node("Sub", graph.constant(1.0), _top_sum(graph, proba, 1))
+
+
+def _margin(graph: _Graph, region: Any, proba: str) -> str:
+    largest, two = _top_sum(graph, proba, 1), _top_sum(graph, proba, 2)
+    gap = graph.node("Sub", graph.node("Add", largest, largest), two)
+    return graph.node("Sub", graph.constant(1.0), gap)
+
+
+def _entropy(graph: _Graph, region: Any, proba: str) -> str:
+    return graph.node("Neg", _plogp(graph, proba, proba))
+
+
+def _distance_from_half(graph: _Graph, region: Any, proba: str) -> str:
+    half = graph.constant(0.5)
+    away = graph.node("Abs", graph.node("Sub", graph.column(proba, 1), half))
+    return graph.node("Sub", half, away)
+
+
+def _js_divergence(graph: _Graph, region: Any, proba: str) -> str:
+    # Half of KL(p, m) and half of KL(q, m), with m = (p + q) / 2.
+    q = np.asarray(region.parameters["priors"], dtype=np.float64)
+    middle = graph.node("Div", graph.node("Add", proba, graph.constant(q)), graph.constant(2.0))
+    apart = graph.node("Sub", _plogp(graph, proba, proba), _plogp(graph, proba, middle))
+    fixed = graph.constant(float(np.sum(q * np.log(np.where(q > 0, q, 1.0)))))
+    other = graph.node("Sub", fixed, _plogp(graph, graph.constant(q), middle))
+    both = graph.node("Div", graph.node("Add", apart, other), graph.constant(2.0))
+    return graph.node("Sub", graph.constant(1.0), both)
 
 
 def _plogp(graph: _Graph, weight: str, proba: str) -> str:
@@ -410,6 +410,32 @@ def _labels(graph: _Graph, policy: Policy) -> tuple[str, int]:
     text = [str(label).encode() for label in labels.tolist()]
     graph.constants.append(graph.onnx.helper.make_tensor(name, types.STRING, [len(text)], text))
     return name, types.STRING
+
+
+_RULES: Registry[Callable[[_Graph, Any, str], str]] = Registry(
+    "decision rule in ONNX",
+    [("argmax", _argmax), ("best-gain", _best_gain), ("threshold", _threshold)],
+)
+_REGIONS: Registry[Callable[[_Graph, Any, str, str], str]] = Registry(
+    "region in ONNX",
+    [
+        ("gain-threshold", _gains),
+        ("interval", _in_interval),
+        ("probability-boxes", _in_boxes),
+        ("score-threshold", _scored),
+        ("top-share", _doubts),
+    ],
+)
+_SCORES: Registry[Callable[[_Graph, Any, str], str]] = Registry(
+    "score in ONNX",
+    [
+        ("distance-from-half", _distance_from_half),
+        ("entropy", _entropy),
+        ("js-divergence", _js_divergence),
+        ("margin", _margin),
+        ("max-probability", _max_probability),
+    ],
+)
 
 
 def _package() -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, as_array
-from abstain.evaluation import progress as shown
+from abstain._numerics import progress as shown
 
 __all__ = ["collect_logits", "dropout_only", "sample_predictions"]
 
@@ -120,7 +120,7 @@ def sample_predictions(
     ndarray of shape (n_samples, n, ...)
         The outputs of the network as they are, logits or probabilities. Pass them to
         ``Abstainer.decide(..., score_samples=...)`` with ``score="dropout-variance"``;
-        :func:`abstain.baselines.dropout_mean` of them is the prediction in the paper's appendix.
+        :func:`abstain.scores.dropout_mean` of them is the prediction in the paper's appendix.
 
     Raises
     ------

@@ -8,11 +8,11 @@ from scipy import stats
 
 from abstain import Abstainer, Certificate, Policy
 from abstain._numerics import auroc_lower, clopper_pearson
+from abstain.certificates import Evidence, certify
+from abstain.certificates._worst_case import check_prior_range, worst_case
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 from abstain.exceptions import TargetUnreachable
 from abstain.metrics import F1, Accuracy, BalancedAccuracy, ExpectedCost, MatthewsCorrelation
-from abstain.selection import Evidence, certify
-from abstain.selection._worst_case import check_prior_range, worst_case
 
 COUNTS = np.array([[180.0, 10.0, 10.0], [2.0, 88.0, 10.0]])
 

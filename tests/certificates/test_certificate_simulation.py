@@ -5,9 +5,8 @@ import pytest
 from scipy.stats import norm
 
 from abstain import Abstainer
+from abstain.certificates import Evidence, certify
 from abstain.exceptions import TargetUnreachable
-from abstain.selection import certify
-from abstain.selection._certificate import Evidence
 
 # Scores of the two classes: normal, two standard deviations apart.
 DISTANCE = 2.0

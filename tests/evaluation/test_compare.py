@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pytest
 
+from abstain._numerics import progress
 from abstain.datasets import screening_clinic
 from abstain.evaluation import Cell, Dataset, ResultTable, compare
-from abstain.evaluation._progress import progress
 
 OPTIONS = {"calibration": "platt", "random_state": 0}
 

@@ -134,8 +134,8 @@ def test_undefined_draws_are_left_out():
 def test_cost_is_told_first_when_long(caplog, monkeypatch):
     proba = binary_proba(30)
     metric = SampledMetric(share_right, reads="prediction", n_samples=2)
-    assert metric.cost(proba).calls == 2 * search._STARTS * search._LEVELS
-    assert metric.cost(proba).seconds > 0
+    assert metric.search_time(proba).calls == 2 * search._STARTS * search._LEVELS
+    assert metric.search_time(proba).seconds > 0
     monkeypatch.setattr(search, "_LONG_SECONDS", 0.0)
     with caplog.at_level(logging.WARNING, logger="abstain"):
         metric.choose(proba, 5)

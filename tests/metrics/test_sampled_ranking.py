@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from abstain import metrics
 from abstain.metrics import AUROC, AveragePrecision, SensitivityAtSpecificity
 from abstain.metrics._ranking import RankingMetric
+from abstain.summaries import summarise
 
 SOME_P = np.array([0.1, 0.22, 0.35, 0.5, 0.68, 0.77, 0.93])
 
@@ -62,7 +63,7 @@ def test_algorithm_1_equals_the_search_for_each_threshold(counts, level, data):
     p = rng.random(len(counts))
     capacity = data.draw(st.integers(0, sum(counts)))
     metric = SensitivityAtSpecificity(level, method="sampled", n_samples=9, smoothing=None)
-    atoms = metric._checked_atoms(p, np.array(counts, dtype=float))
+    atoms = summarise(p, np.array(counts, dtype=float)).atoms
     windows = atoms.windows(capacity)
     tables = metric._sampled(atoms, windows)
     searched = RankingMetric._sampled(metric, atoms, windows)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from abstain import Abstainer
 from abstain.datasets import screening_clinic, simulate_four_class_normal
-from abstain.selection import RateController, priority
+from abstain.monitoring import RateController
 
 
 def policy_for(metric="sensitivity@specificity=0.9", **parameters):
@@ -74,8 +74,7 @@ def test_without_drift_the_same_cases_go_to_people():
 def test_what_a_region_withholds_is_more_pressing(metric, parameters):
     clinic, policy = policy_for(metric, **parameters)
     decisions = policy.apply(clinic.scores_target)
-    columns = policy.rule.predict(decisions.proba)
-    pressing = priority(policy.region, decisions.proba, columns, policy.rule)
+    pressing = decisions.priority
     assert 0 < decisions.abstain.sum() < 1_000
     assert pressing[decisions.abstain].min() >= pressing[~decisions.abstain].max() - 1e-9
 

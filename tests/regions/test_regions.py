@@ -4,8 +4,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from abstain.regions import GainThreshold, Interval, score_threshold
-from abstain.rules import Argmax, BestGain, Threshold, rule_from_dict
+from abstain import regions, rules
+from abstain.regions import (
+    Box,
+    GainThreshold,
+    Interval,
+    ProbabilityBoxes,
+    ScoreThreshold,
+    TopShare,
+    score_threshold,
+)
+from abstain.rules import Argmax, BestGain, Threshold
 
 PROBA = np.array([[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]])
 COLUMNS = np.array([0, 0, 1])
@@ -23,13 +32,48 @@ def test_a_gain_is_linear_in_the_probabilities():
     assert region.contains(PROBA, COLUMNS).tolist() == [False, True, False]
 
 
-@pytest.mark.parametrize(
-    "region",
-    [Interval(0.25, 0.5), GainThreshold(np.eye(2), 0.5), GainThreshold(np.eye(2), np.inf)],
-)
+REGIONS = [
+    Interval(0.25, 0.5),
+    Interval.empty(),
+    GainThreshold(np.eye(2), 0.5),
+    GainThreshold(np.eye(2), np.inf),
+    TopShare(1, 0.6),
+    ScoreThreshold("entropy", 0.6),
+    ScoreThreshold("js-divergence", 0.95, {"priors": [0.6, 0.4]}),
+    ProbabilityBoxes((Box.whole(0, 2).halved(0, 0.7)[0],)),
+]
+
+
+@pytest.mark.parametrize("region", REGIONS, ids=lambda region: region.describe())
 def test_regions_come_back_from_plain_data(region):
-    again = type(region).from_dict(region.to_dict())
+    again = regions.from_dict(region.to_dict())
     assert again.contains(PROBA, COLUMNS).tolist() == region.contains(PROBA, COLUMNS).tolist()
+
+
+@pytest.mark.parametrize("region", REGIONS, ids=lambda region: region.describe())
+def test_two_columns_are_read_as_the_positive_one_alone(region):
+    p = PROBA[:, 1]
+    both = np.column_stack([1 - p, p])
+    assert region.contains(p, COLUMNS).tolist() == region.contains(both, COLUMNS).tolist()
+    assert region.priority(p, COLUMNS).tolist() == region.priority(both, COLUMNS).tolist()
+    for rule in (Argmax(), Threshold(0.3), BestGain(np.eye(2))):
+        assert rule.predict(p).tolist() == rule.predict(both).tolist()
+
+
+@pytest.mark.parametrize("region", REGIONS, ids=lambda region: region.describe())
+def test_what_is_withheld_is_more_pressing(region):
+    p = np.linspace(0.01, 0.99, 50)
+    columns = Argmax().predict(p)
+    inside, pressing = region.contains(p, columns), region.priority(p, columns)
+    if inside.any() and not inside.all():
+        assert pressing[inside].min() >= pressing[~inside].max() - 1e-9
+    assert region.describe()
+    assert region.in_words("ill").endswith("referred")
+
+
+def test_an_unknown_region_is_an_error():
+    with pytest.raises(ValueError, match="Did you mean 'interval'"):
+        regions.from_dict({"kind": "intervall"})
 
 
 def test_rules():
@@ -42,12 +86,12 @@ def test_rules():
 
 @pytest.mark.parametrize("rule", [Argmax(), Threshold(0.3), BestGain(np.eye(2))])
 def test_rules_come_back_from_plain_data(rule):
-    assert rule_from_dict(rule.to_dict()).predict(PROBA).tolist() == rule.predict(PROBA).tolist()
+    assert rules.from_dict(rule.to_dict()).predict(PROBA).tolist() == rule.predict(PROBA).tolist()
 
 
 def test_an_unknown_rule_is_an_error():
-    with pytest.raises(ValueError, match="Unknown decision rule 'oracle'"):
-        rule_from_dict({"kind": "oracle"})
+    with pytest.raises(ValueError, match="`decision rule` 'oracle' is not known"):
+        rules.from_dict({"kind": "oracle"})
 
 
 def brute_force_threshold(score, capacity, weight):

@@ -8,15 +8,23 @@ from scipy.spatial.distance import jensenshannon
 from scipy.special import softmax
 
 from abstain import Abstainer
-from abstain.baselines import (
-    choose_by_score,
+from abstain.datasets import screening_clinic
+from abstain.metrics import Accuracy
+from abstain.scores import (
     distance_from_half,
     dropout_mean,
     dropout_variance,
     js_divergence,
     max_probability,
 )
-from abstain.datasets import screening_clinic
+from abstain.selection import Selection
+from abstain.summaries import RowSummary
+
+
+def choose_by_score(score, proba, capacity, seed=0):
+    """The region that withholds the highest scores within a capacity."""
+    selection = Selection(budget=0.0, score=score)
+    return selection.family(Accuracy(), RowSummary(proba), seed)(capacity).region
 
 
 @pytest.fixture(scope="module")
@@ -125,5 +133,5 @@ def test_dropout_variance_through_the_whole_flow(clinic):
 
 
 def test_class_thresholds_are_not_a_score():
-    with pytest.raises(ValueError, match="needs validation data"):
+    with pytest.raises(ValueError, match="needs the labelled validation data"):
         choose_by_score("class-thresholds", np.ones((2, 2)) / 2, 1)

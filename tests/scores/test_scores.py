@@ -4,15 +4,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from abstain import baselines
-from abstain.baselines import (
-    ScoreThreshold,
-    choose_by_score,
+from abstain import scores
+from abstain.metrics import Accuracy
+from abstain.regions import ScoreThreshold
+from abstain.scores import (
     entropy,
     margin,
     max_probability,
     random_order,
 )
+from abstain.selection import Selection
+from abstain.summaries import RowSummary
+
+
+def choose_by_score(score, proba, capacity, seed=0):
+    """The region that withholds the highest scores within a capacity."""
+    selection = Selection(budget=0.0, score=score)
+    return selection.family(Accuracy(), RowSummary(proba), seed)(capacity).region
+
 
 PROBA = np.array([[0.9, 0.1, 0.0], [0.4, 0.35, 0.25], [0.0, 0.5, 0.5]])
 
@@ -61,9 +70,9 @@ def test_a_score_must_be_one_number_per_row(values):
 
 
 def test_scores_by_name():
-    assert baselines.get("margin") is margin
+    assert scores.get("margin") is margin
     with pytest.raises(ValueError, match="Did you mean 'entropy'"):
-        baselines.get("entropi")
+        scores.get("entropi")
 
 
 def test_a_region_comes_back_from_plain_data():

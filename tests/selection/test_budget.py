@@ -4,20 +4,25 @@ import numpy as np
 import pytest
 
 from abstain import Abstainer
+from abstain._inputs import check_budget
 from abstain.datasets import screening_clinic
-from abstain.selection import budget_capacity
+from abstain.summaries import RowSummary, summarise
 
 
 def test_fractions_and_counts():
-    assert budget_capacity(0.25, 101) == 25
-    assert budget_capacity(2, 100) == 2
-    assert budget_capacity(0, 100) == 0
-    assert budget_capacity(200, 100) == 99
-    assert budget_capacity(np.int64(7), 100) == 7
+    p = np.linspace(0, 1, 101)
+    for rows in (RowSummary(np.column_stack([1 - p, p])), summarise(p), summarise(p, bins=16)):
+        assert rows.capacity(0.25) == 25
+        assert rows.capacity(2) == 2
+        assert rows.capacity(0) == 0
+        assert rows.capacity(200) == 100
+        assert rows.capacity(check_budget(np.int64(7))) == 7
+    assert summarise(p[1:]).capacity(0.29) == 29
     weight = np.array([1.0, 2.0, 0.0, 3.0])
-    assert budget_capacity(0.5, 4, weight) == 3
-    assert budget_capacity(4, 4, weight) == 4
-    assert budget_capacity(100, 4, weight) == 5
+    for rows in (RowSummary(np.full((4, 2), 0.5), weight), summarise(p[:4], weight)):
+        assert rows.capacity(0.5) == 3
+        assert rows.capacity(4) == 4
+        assert rows.capacity(100) == 5
 
 
 @pytest.mark.parametrize(
@@ -31,7 +36,7 @@ def test_fractions_and_counts():
 )
 def test_bad_budgets(budget, error, message):
     with pytest.raises(error, match=message):
-        budget_capacity(budget, 100)
+        check_budget(budget)
 
 
 @pytest.mark.parametrize("metric", ["auroc", "sensitivity@specificity=0.9", "kappa"])

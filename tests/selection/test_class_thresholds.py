@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from abstain import Abstainer
-from abstain.baselines import choose_class_thresholds
 from abstain.datasets import screening_clinic
 from abstain.metrics import AUROC, Accuracy, ErrorRate, SensitivityAtSpecificity
 from abstain.regions import Interval
+from abstain.selection import choose_class_thresholds
+from abstain.summaries import LabelledSummary, RowSummary, summarise
 
 METRICS = [AUROC(), SensitivityAtSpecificity(0.75), Accuracy(), ErrorRate()]
 
@@ -49,9 +50,8 @@ def test_as_good_as_the_search_over_all_intervals(seed, capacity, metric):
     p_val = np.round(rng.uniform(size=40), 2)
     y_val = (rng.uniform(size=40) < p_val).astype(int)
     y_val[:2] = [0, 1]
-    found = choose_class_thresholds(
-        metric, two_columns(p), capacity, y_val=y_val, proba_val=two_columns(p_val)
-    )
+    labelled = LabelledSummary(two_columns(p_val), y_val)
+    found = choose_class_thresholds(metric, summarise(p), capacity, labelled)
     inside = (p >= found.lower) & (p <= found.upper)
     assert inside.sum() <= capacity
     wanted = brute_force(metric, p, capacity, y_val, p_val)
@@ -68,30 +68,21 @@ def test_whole_weights_equal_repetition():
     y_val = (rng.uniform(size=300) < p_val).astype(int)
     weight = rng.integers(1, 4, size=300)
     for metric in METRICS:
-        weighted = choose_class_thresholds(
-            metric,
-            two_columns(p),
-            40,
-            y_val=y_val,
-            proba_val=two_columns(p_val),
-            sample_weight_val=weight.astype(float),
+        weighted = LabelledSummary(two_columns(p_val), y_val, weight.astype(float))
+        repeated = LabelledSummary(two_columns(np.repeat(p_val, weight)), np.repeat(y_val, weight))
+        assert choose_class_thresholds(metric, summarise(p), 40, weighted) == (
+            choose_class_thresholds(metric, summarise(p), 40, repeated)
         )
-        repeated = choose_class_thresholds(
-            metric,
-            two_columns(p),
-            40,
-            y_val=np.repeat(y_val, weight),
-            proba_val=two_columns(np.repeat(p_val, weight)),
-        )
-        assert weighted == repeated
 
 
 def test_no_room_and_many_classes():
     p = two_columns(np.array([0.5, 0.5, 0.5]))
     y = np.array([0, 1, 1])
-    assert choose_class_thresholds(AUROC(), p, 2, y_val=y, proba_val=p) == Interval.empty()
-    with pytest.raises(ValueError, match="is for two classes; `proba` has 3 columns"):
-        choose_class_thresholds(Accuracy(), np.ones((2, 3)) / 3, 1, y_val=y, proba_val=p)
+    labelled = LabelledSummary(p, y)
+    assert choose_class_thresholds(AUROC(), RowSummary(p), 2, labelled) == Interval.empty()
+    three = np.ones((3, 3)) / 3
+    with pytest.raises(ValueError, match="is for two classes; the scores have 3"):
+        choose_class_thresholds(Accuracy(), RowSummary(three), 1, LabelledSummary(three, y))
 
 
 def test_the_whole_flow_and_back_from_a_file(tmp_path):

@@ -105,8 +105,8 @@ def test_more_atoms_than_all_windows_can_be_tried(monkeypatch):
     proba = np.column_stack([1 - p, p])
     cost = Cost(0.4, value_of_metric=1.0)
     exact = decided(cost.choose(proba, AUROC()), proba)[1]
-    monkeypatch.setattr("abstain.metrics._window_search.EXACT_ATOMS", 100)
-    monkeypatch.setattr("abstain.metrics._window_search.COARSE_BOUNDARIES", 64)
+    monkeypatch.setattr("abstain.selection._window_search.EXACT_ATOMS", 100)
+    monkeypatch.setattr("abstain.selection._window_search.COARSE_BOUNDARIES", 64)
     refined = decided(cost.choose(proba, AUROC()), proba)[1]
     assert AUROC().expected(proba[~refined]) - 0.4 * refined.mean() == pytest.approx(
         AUROC().expected(proba[~exact]) - 0.4 * exact.mean(), abs=1e-6

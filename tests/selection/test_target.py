@@ -9,7 +9,13 @@ from abstain import Abstainer
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 from abstain.exceptions import TargetUnreachable
 from abstain.metrics import AUROC, SensitivityAtSpecificity, WeightedKappa
-from abstain.selection import choose_for_target
+from abstain.selection import _target
+from abstain.summaries import RowSummary
+
+
+def choose_for_target(metric, target, proba, *, sample_weight=None):
+    return _target.choose_for_target(metric, target, RowSummary(proba, sample_weight))
+
 
 probabilities = st.lists(st.integers(1, 19).map(lambda k: k / 20), min_size=3, max_size=12).map(
     lambda p: np.column_stack([1 - np.array(p), p])
@@ -99,8 +105,8 @@ def test_more_atoms_than_all_windows_can_be_tried(monkeypatch):
     for metric, target in ((AUROC(), 0.9), (SensitivityAtSpecificity(0.9), 0.8)):
         exact = withheld(choose_for_target(metric, target, proba), proba).sum()
         with monkeypatch.context() as patch:
-            patch.setattr("abstain.metrics._window_search.EXACT_ATOMS", 100)
-            patch.setattr("abstain.metrics._window_search.COARSE_BOUNDARIES", 64)
+            patch.setattr("abstain.selection._window_search.EXACT_ATOMS", 100)
+            patch.setattr("abstain.selection._window_search.COARSE_BOUNDARIES", 64)
             mask = withheld(choose_for_target(metric, target, proba), proba)
         assert mask.sum() == exact
         assert metric.expected(proba[~mask]) >= target

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abstain.metrics import Atoms
+from abstain.regions import Interval
+from abstain.summaries import Atoms
 
 PROBABILITIES = st.lists(st.sampled_from([0.0, 0.125, 0.3, 0.5, 0.9, 1.0]), min_size=1, max_size=9)
 
@@ -49,8 +50,12 @@ def test_merging_parts_equals_the_whole(one, other, bins):
 
 def test_merging_different_bins_is_refused():
     p = np.array([0.5])
-    with pytest.raises(ValueError, match=r"bins are alike; got widths 0.25 and 0"):
+    with pytest.raises(ValueError, match="both are exact, or both are bins of one grid"):
         Atoms.from_proba(p, bins=4).merged(Atoms.from_proba(p))
+    with pytest.raises(ValueError, match="bins are those of one grid"):
+        Atoms.from_proba(np.array([0.1, 0.6]), bins=2).merged(
+            Atoms.from_proba(np.array([0.3]), bins=4)
+        )
 
 
 def test_fine_bins_hold_the_exact_atoms():
@@ -66,7 +71,7 @@ def test_interval_withholds_exactly_the_atoms(bins, p, data):
     atoms = Atoms.from_proba(p, bins=bins)
     start = data.draw(st.integers(0, len(atoms)))
     end = data.draw(st.integers(start, len(atoms)))
-    inside = atoms.interval(start, end).contains(np.column_stack([1 - p, p]), np.zeros(len(p)))
+    inside = Interval(*atoms.ends(start, end)).contains(p, np.zeros(len(p)))
     assert inside.sum() == atoms.weight[start:end].sum()
 
 

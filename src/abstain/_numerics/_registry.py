@@ -18,6 +18,8 @@ class Registry(Generic[T]):
         The argument that takes the names, for messages.
     things : iterable of (str, object)
         The names and what they stand for, each name once.
+    kind : str, optional
+        What may be given in place of a name, for messages.
 
     Examples
     --------
@@ -29,8 +31,9 @@ class Registry(Generic[T]):
     ValueError: `colour` 'bleu' is not known. Did you mean 'blue'? Known: blue, red.
     """
 
-    def __init__(self, what: str, things: Iterable[tuple[str, T]]) -> None:
+    def __init__(self, what: str, things: Iterable[tuple[str, T]], kind: str = "") -> None:
         self._what = what
+        self._kinds = f"a name or a {kind}" if kind else "a name"
         self._things: dict[str, T] = {}
         for name, thing in things:
             if name in self._things:
@@ -48,7 +51,7 @@ class Registry(Generic[T]):
 
     def __getitem__(self, name: str) -> T:
         if not isinstance(name, str):
-            raise TypeError(f"`{self._what}` must be a name; got {name!r}.")
+            raise TypeError(f"`{self._what}` must be {self._kinds}; got {type(name).__name__}.")
         if name in self._things:
             return self._things[name]
         raise ValueError(self.complaint(name))

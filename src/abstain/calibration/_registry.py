@@ -35,6 +35,7 @@ _CALIBRATORS: Registry[type[Calibrator]] = Registry(
             VectorScaling,
         )
     ],
+    kind="Calibrator",
 )
 
 

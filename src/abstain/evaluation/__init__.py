@@ -4,7 +4,6 @@ from abstain.evaluation._compare import Dataset, compare
 from abstain.evaluation._evaluate import Evaluation, Realised, evaluate
 from abstain.evaluation._grouped_split import grouped_split
 from abstain.evaluation._label_shift import dirichlet_priors, shifted_rows, tweak_one_priors
-from abstain.evaluation._progress import progress
 from abstain.evaluation._risk_coverage import RiskCoverage, risk_coverage
 from abstain.evaluation._significance import best_methods, signed_rank_test
 from abstain.evaluation._table import Cell, ResultTable
@@ -21,7 +20,6 @@ __all__ = [
     "dirichlet_priors",
     "evaluate",
     "grouped_split",
-    "progress",
     "risk_coverage",
     "shifted_rows",
     "signed_rank_test",

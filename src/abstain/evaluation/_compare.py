@@ -20,10 +20,10 @@ from abstain._inputs import (
     check_same_length,
     check_scores,
 )
+from abstain._numerics import progress as shown
 from abstain.abstainer import Abstainer
 from abstain.decisions import Decisions
 from abstain.evaluation._label_shift import shifted_rows
-from abstain.evaluation._progress import progress as shown
 from abstain.evaluation._significance import Procedure, best_methods
 from abstain.evaluation._table import Cell, ResultTable
 from abstain.metrics import Metric
@@ -240,12 +240,14 @@ def _repeat(
 
 
 def _realised(
-    metric: Metric, decisions: Decisions, y: NDArray[Any], abstain: NDArray[np.bool_]
+    metric: Metric, decisions: Decisions[Any], y: NDArray[Any], abstain: NDArray[np.bool_]
 ) -> float:
     kept = ~abstain
-    prediction = decisions.policy.rule.predict(decisions.proba)
     return metric.observed(
-        y[kept], decisions.proba[kept], prediction=prediction[kept], classes=decisions.classes
+        y[kept],
+        decisions.proba[kept],
+        prediction=decisions.columns[kept],
+        classes=decisions.classes,
     )
 
 

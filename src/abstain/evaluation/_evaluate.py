@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abstain import metrics as metric_registry
-from abstain._inputs import FloatArray, check_labels, check_same_length
-from abstain.baselines import ScoreThreshold, max_probability
-from abstain.decisions import Decisions, EstimatedValue
+from abstain._inputs import Mask, check_labels, check_same_length
+from abstain._numerics import plain
+from abstain.decisions import Decisions
+from abstain.estimation import EstimatedValue
 from abstain.evaluation._risk_coverage import RiskCoverage, risk_coverage
 from abstain.metrics import Metric
-from abstain.regions import GainThreshold, Interval, Mask
 
 __all__ = ["Evaluation", "Realised", "evaluate"]
 
@@ -67,11 +67,11 @@ class Evaluation:
         """Return the evaluation as plain data; what is not defined is None."""
         own = self.realised[self.metric]
         curve = self.risk_coverage
-        return {
+        facts: dict[str, Any] = {
             "metric": self.metric,
-            "realised": {name: _plain(asdict(found)) for name, found in self.realised.items()},
+            "realised": {name: asdict(found) for name, found in self.realised.items()},
             "groups": {
-                str(label): {name: _plain(asdict(found)) for name, found in by_metric.items()}
+                label: {name: asdict(found) for name, found in by_metric.items()}
                 for label, by_metric in self.groups.items()
             },
             "estimated": {
@@ -82,6 +82,7 @@ class Evaluation:
             "augrc": curve.augrc,
             "excess_aurc": curve.excess_aurc,
         }
+        return plain(facts)  # type: ignore[no-any-return]
 
     def to_text(self) -> str:
         """Return the evaluation as a table for people."""
@@ -102,7 +103,7 @@ class Evaluation:
 
 
 def evaluate(
-    decisions: Decisions,
+    decisions: Decisions[Any],
     y_true: ArrayLike,
     *,
     groups: ArrayLike | None = None,
@@ -145,9 +146,9 @@ def evaluate(
     """
     n = len(decisions)
     codes = check_labels(y_true, classes=decisions.classes, n_rows=n, name="y_true")
-    own = decisions.policy.metric
+    own = decisions.metric
     chosen = {metric.name: metric for metric in (own, *map(metric_registry.get, metrics))}
-    prediction = decisions.policy.rule.predict(decisions.proba)
+    prediction = decisions.columns
     judge = _Judge(decisions, codes, prediction)
     everyone = np.ones(n, dtype=bool)
     return Evaluation(
@@ -161,7 +162,7 @@ def evaluate(
         estimated_after=decisions.estimate.after,
         risk_coverage=risk_coverage(
             (codes != prediction).astype(np.float64),
-            _uncertainty(decisions),
+            decisions.priority,
             sample_weight=decisions.sample_weight,
         ),
     )
@@ -171,7 +172,7 @@ def evaluate(
 class _Judge:
     """Computes metrics on parts of a batch."""
 
-    decisions: Decisions
+    decisions: Decisions[Any]
     codes: NDArray[np.intp]
     prediction: NDArray[np.intp]
 
@@ -209,35 +210,8 @@ def _group_rows(groups: ArrayLike | None, n: int) -> list[tuple[Any, Mask]]:
     return [(label, labels == label) for label in np.unique(labels).tolist()]
 
 
-def _uncertainty(decisions: Decisions) -> FloatArray:
-    """Return the order in which the decisions would withhold rows, as a score.
-
-    An interval has no order beyond inside and outside: inside comes first, then what is less
-    certain.
-    """
-    region, proba = decisions.policy.region, decisions.proba
-    if isinstance(region, GainThreshold):
-        return region.score(proba, decisions.policy.rule.predict(proba))
-    if isinstance(region, ScoreThreshold) and region.score != "dropout-variance":
-        return region.values(proba)
-    if isinstance(region, Interval):
-        p = proba[:, 1]
-        distance: FloatArray = np.maximum(np.maximum(region.lower - p, p - region.upper), 0.0)
-        return -distance
-    return max_probability(proba) + decisions.abstain
-
-
-def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    return {
-        key: None if isinstance(value, float) and np.isnan(value) else value
-        for key, value in values.items()
-    }
-
-
 def _estimate(estimated: EstimatedValue, realised: float) -> dict[str, Any]:
-    low, high = estimated.interval
-    facts = _plain({"value": estimated.value, "realised": realised})
-    return facts | {"interval": [_plain({"end": end})["end"] for end in (low, high)]}
+    return {"value": estimated.value, "realised": realised, "interval": estimated.interval}
 
 
 def _line(name: str, found: Realised) -> str:

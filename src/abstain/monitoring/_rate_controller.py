@@ -5,21 +5,16 @@ or fewer as the cases change; here it is widened and narrowed along a nested fam
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._inputs import FloatArray, IntArray, check_fraction
-from abstain.baselines import ScoreThreshold
-from abstain.regions import GainThreshold, Interval, Region, TopShare
-from abstain.rules import Threshold
+from abstain._inputs import FloatArray, check_fraction
+from abstain.decisions import Decisions
+from abstain.policy import Policy
 
-if TYPE_CHECKING:
-    from abstain.decisions import Decisions
-    from abstain.policy import Policy
-
-__all__ = ["RateController", "priority"]
+__all__ = ["RateController"]
 
 # The distribution of priorities is remembered at this many quantiles.
 _QUANTILES = 257
@@ -62,7 +57,7 @@ class RateController:
     >>> import numpy as np
     >>> from abstain import Abstainer
     >>> from abstain.datasets import screening_clinic
-    >>> from abstain.selection import RateController
+    >>> from abstain.monitoring import RateController
     >>> clinic = screening_clinic(random_state=0)
     >>> abstainer = Abstainer("auroc", budget=0.1, calibration="platt", scale="logits")
     >>> policy = abstainer.fit(clinic.scores_val, clinic.y_val).decide(clinic.scores_target).policy
@@ -74,7 +69,7 @@ class RateController:
 
     def __init__(
         self,
-        policy: "Policy",
+        policy: Policy,
         scores_reference: ArrayLike,
         *,
         rate: float,
@@ -85,8 +80,10 @@ class RateController:
         if isinstance(step, bool) or not isinstance(step, int | float) or not 0 < step < 1:
             raise ValueError(f"`step` must be between 0 and 1, such as 0.005; got {step!r}.")
         self.step = float(step)
-        proba = policy.predict_proba(scores_reference)
-        usual = priority(policy.region, proba, policy.rule.predict(proba), policy.rule)
+        reference = policy.apply(scores_reference)
+        if not reference.abstain.any():
+            raise ValueError("The policy withholds nothing here, so there is no region to widen.")
+        usual = reference.priority
         self._quantiles: FloatArray = np.quantile(usual, np.linspace(0, 1, _QUANTILES))
         self.level = 1 - self.rate
         self.n_seen = 0
@@ -97,7 +94,7 @@ class RateController:
         """The share withheld so far."""
         return self.n_withheld / self.n_seen if self.n_seen else float("nan")
 
-    def decide(self, scores: ArrayLike) -> "Decisions":
+    def decide(self, scores: ArrayLike) -> Decisions[Policy]:
         """Decide about the next cases, in the order they come.
 
         Parameters
@@ -111,8 +108,7 @@ class RateController:
             As the policy would give, except for ``abstain``.
         """
         decisions = self.policy.apply(scores)
-        prediction = self.policy.rule.predict(decisions.proba)
-        pressing = priority(self.policy.region, decisions.proba, prediction, self.policy.rule)
+        pressing = decisions.priority
         abstain = np.empty(len(pressing), dtype=bool)
         for case, quantile in enumerate(self._as_quantile(pressing).tolist()):
             withheld = quantile >= self.level
@@ -141,50 +137,3 @@ class RateController:
         self.level = float(state["level"])
         self.n_seen, self.n_withheld = int(state["n_seen"]), int(state["n_withheld"])
         return self
-
-
-def priority(region: Region, proba: FloatArray, prediction: IntArray, rule: Any) -> FloatArray:
-    """Return how deep in a region each row lies: the order of a nested family of regions.
-
-    Parameters
-    ----------
-    region : Region
-        A region; what it withholds comes before what it does not.
-    proba : ndarray of shape (n, n_classes)
-        Calibrated, adapted probabilities.
-    prediction : ndarray of shape (n,)
-        Predicted columns.
-    rule : DecisionRule
-        A threshold inside an interval is the point around which that grows; the middle, without.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Higher is more pressing. For an interval, how much it would have to shrink (in log-odds,
-        in proportion on both sides) before the row is outside, negative where it must grow.
-    """
-    if isinstance(region, GainThreshold):
-        return region.score(proba, prediction)
-    if isinstance(region, ScoreThreshold):
-        return region.values(proba)
-    if isinstance(region, TopShare):
-        return -region.share(proba)
-    if not isinstance(region, Interval):
-        raise TypeError(f"A region of kind {region.kind!r} has no nested family.")
-    if region.lower > region.upper:
-        raise ValueError("The policy withholds nothing, so there is no region to widen.")
-    low, high = _log_odds(region.lower), _log_odds(region.upper)
-    middle = 0.5 * (low + high)
-    if isinstance(rule, Threshold) and region.lower < rule.threshold < region.upper:
-        middle = _log_odds(rule.threshold)
-    z = _log_odds(proba[:, 1])
-    narrow = 1e-6
-    below, above = max(middle - low, narrow), max(high - middle, narrow)
-    depth: FloatArray = 1 - np.where(z < middle, (middle - z) / below, (z - middle) / above)
-    return depth
-
-
-def _log_odds(p: Any) -> Any:
-    tiny = np.finfo(np.float64).tiny
-    clipped = np.clip(p, tiny, 1.0)
-    return np.log(clipped) - np.log(np.maximum(1 - clipped, np.finfo(np.float64).eps / 2))

@@ -12,11 +12,12 @@ import numpy as np
 
 from abstain._files import replacing
 from abstain._inputs import FloatArray, IntArray
-from abstain.baselines import choose_by_score
 from abstain.datasets import simulate_binary_normal
 from abstain.metrics import AUROC, Accuracy, SensitivityAtSpecificity
 from abstain.paper._experiment import Options
-from abstain.regions import Region
+from abstain.regions import Choice
+from abstain.selection import Selection
+from abstain.summaries import RowSummary
 
 __all__ = ["Figure1", "figure1"]
 
@@ -128,13 +129,13 @@ def figure1(options: Options) -> Figure1:
     simulation = simulate_binary_normal(10_000, random_state=0)
     proba, y = simulation.proba, simulation.y
     capacity = float(int(FRACTION * len(y)))
-    regions: dict[str, Region] = {
-        name: metric.choose(proba, capacity).region for name, metric in METRICS.items()
+    choices: dict[str, Choice] = {
+        name: metric.choose(proba, capacity) for name, metric in METRICS.items()
     }
-    regions["js-divergence"] = choose_by_score("js-divergence", proba, capacity)
-    prediction = proba.argmax(axis=1)
+    by_score = Selection(budget=FRACTION, score="js-divergence")
+    choices["js-divergence"] = by_score.choose(METRICS["auroc"], RowSummary(proba))
     kept = {"base": np.ones(len(y), dtype=bool)}
-    kept |= {row: ~regions[row].contains(proba, prediction) for row in CURVES if row in regions}
+    kept |= {row: ~choices[row].apply(proba)[1] for row in CURVES if row in choices}
     return Figure1(
         curves={row: _roc(y[rows], proba[rows, 1]) for row, rows in kept.items()},
         values={

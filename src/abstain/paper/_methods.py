@@ -10,16 +10,13 @@ from typing import Any
 import numpy as np
 
 from abstain._inputs import FloatArray
-from abstain.baselines import (
-    choose_class_thresholds,
-    distance_from_half,
-    entropy,
-    js_divergence,
-    max_probability,
-)
-from abstain.metrics import AUROC, Choice, Metric, SensitivityAtSpecificity, WeightedKappa
+from abstain.metrics import AUROC, Metric, SensitivityAtSpecificity, WeightedKappa
 from abstain.paper._trial import Ordering, Trial
-from abstain.regions import GainThreshold, Interval, Region
+from abstain.regions import Choice
+from abstain.rules import Argmax
+from abstain.scores import distance_from_half, entropy, js_divergence, max_probability
+from abstain.selection import choose_class_thresholds
+from abstain.summaries import LabelledSummary, RowSummary
 
 __all__ = ["METHODS", "Method", "own_method"]
 
@@ -68,32 +65,30 @@ class _DeltaMetric:
 
 def _ordering(choice: Choice, proba: FloatArray) -> Ordering:
     prediction = choice.rule.predict(proba)
-    if isinstance(choice.region, GainThreshold):
-        score = choice.region.score(proba, prediction)
-    else:
-        score = _nearness(choice.region, proba)
+    score = choice.region.score(proba, prediction)
+    if score is None:
+        score = _nearness(choice, proba)
     return Ordering(score, proba, prediction)
 
 
-def _nearness(region: Region, proba: FloatArray) -> FloatArray:
+def _nearness(choice: Choice, proba: FloatArray) -> FloatArray:
     """Score rows by how near their p is to an interval, 0 inside.
 
     The paper withholds a fixed number of rows. An interval holds no more than that number, and
     a little less where ties straddle its edge; then the nearest rows fill up.
     """
-    if not isinstance(region, Interval):
-        raise TypeError(f"A ranking metric withholds an interval; got {region!r}.")
+    ends = choice.region.to_dict()
     p = proba[:, 1]
-    distance: FloatArray = np.maximum(np.maximum(region.lower - p, p - region.upper), 0.0)
+    distance: FloatArray = np.maximum(np.maximum(ends["lower"] - p, p - ends["upper"]), 0.0)
     return -distance
 
 
 def _class_thresholds(trial: Trial, metric: Metric, capacity: int) -> Ordering:
     """Choose an interval on the validation set, which is calibrated but, as there, not adapted."""
     interval = choose_class_thresholds(
-        metric, trial.proba, capacity, y_val=trial.y_val, proba_val=trial.proba_val
+        metric, RowSummary(trial.proba), capacity, LabelledSummary(trial.proba_val, trial.y_val)
     )
-    return trial.by_score(_nearness(interval, trial.proba))
+    return trial.by_score(_nearness(Choice(interval, Argmax()), trial.proba))
 
 
 def _by(score: Callable[[Trial], FloatArray]) -> Method:

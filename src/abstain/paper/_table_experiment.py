@@ -11,7 +11,8 @@ from typing import Protocol
 
 import numpy as np
 
-from abstain.evaluation import Cell, ResultTable, best_methods, progress
+from abstain._numerics import progress
+from abstain.evaluation import Cell, ResultTable, best_methods
 from abstain.metrics import Metric
 from abstain.paper._data import data_folder, files_are_there
 from abstain.paper._experiment import Options

@@ -11,9 +11,9 @@ from functools import cached_property
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
-from abstain.baselines import dropout_variance
 from abstain.metrics import Metric
 from abstain.rules import Argmax
+from abstain.scores import dropout_variance
 
 __all__ = ["Ordering", "Prepare", "Trial"]
 

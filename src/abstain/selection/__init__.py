@@ -1,5 +1,8 @@
 """How much to withhold: a budget, a target or a cost; by the metric's order or by a score's."""
 
+from abstain.selection._class_thresholds import (
+    choose_class_thresholds as choose_class_thresholds,
+)
 from abstain.selection._cost import Cost
 from abstain.selection._rates import RATES as RATES
 from abstain.selection._selection import Selection as Selection

@@ -26,6 +26,7 @@ _ESTIMATORS: Registry[type[ShiftEstimator]] = Registry(
             RLLSSoft,
         )
     ],
+    kind="ShiftEstimator",
 )
 
 

@@ -1,0 +1,5 @@
+"""Rules at work: keeping a stream at a rate while its mix drifts."""
+
+from abstain.monitoring._rate_controller import RateController
+
+__all__ = ["RateController"]
