@@ -50,7 +50,6 @@ METRICS = {
         "sampled",
     ),
 }
-MODES = ("count", "target", "cost", "value", "optimal")
 
 
 @dataclass(frozen=True)
@@ -92,15 +91,15 @@ def squared_error(y_true, y_score, sample_weight=None):
     return np.average(errors, weights=sample_weight)
 
 
-def make_metric(name: str, classes: str) -> Any:
+def make_metric(name: str, classes: str, own_name: str | None = None) -> Any:
     """Return the metric of a cell; the user's own are not registered."""
     if name == "cost":
         return metrics.ExpectedCost(COSTS[classes])
     if name == "user-confusion":
-        return metrics.ConfusionMetric(mean_recall)
+        return metrics.ConfusionMetric(mean_recall, name=own_name)
     if name == "sampled":
         return metrics.SampledMetric(
-            squared_error, greater_is_better=False, n_samples=5, n_groups=8
+            squared_error, name=own_name, greater_is_better=False, n_samples=5, n_groups=8
         )
     return metrics.get(name)
 
@@ -200,16 +199,17 @@ def by_mode() -> list[Cell]:
     found = []
     for classes in ("two", "four"):
         for metric in METRICS[classes]:
-            found.append(Cell(classes, metric, OWN, "count"))
-            found.append(Cell(classes, metric, "entropy", "count"))
-            found.append(Cell(classes, metric, OWN, "cost"))
-            if metric != "sampled":
+            if metric != "sampled":  # a search for each count would take long
                 found.append(Cell(classes, metric, OWN, "target"))
             if metric in RANKING:
                 found.append(Cell(classes, metric, OWN, "value"))
             if metric in CONFUSION:
                 found.append(Cell(classes, metric, OWN, "optimal"))
+            if metric in ("auroc", "accuracy", "top-k=2", "sampled"):
+                found.append(Cell(classes, metric, OWN, "count"))
+                found.append(Cell(classes, metric, OWN, "cost"))
         for score in ("entropy", CALLABLE):
+            found.append(Cell(classes, "accuracy", score, "count"))
             found.append(Cell(classes, "accuracy", score, "target"))
     return found
 

@@ -1,4 +1,4 @@
-"""Every policy decides about new rows: one, all of one kind, none withheld, of other proportions."""
+"""Every policy decides about new rows: one, all withheld, none, or of other proportions."""
 
 import numpy as np
 import pytest

@@ -41,7 +41,7 @@ def test_a_function_of_the_user_is_refused_with_a_remedy(cell, tmp_path):
 @pytest.mark.parametrize("name", ["user-confusion", "sampled"])
 @pytest.mark.parametrize("classes", ["two", "four"])
 def test_a_registered_metric_of_the_user_is_stored_by_its_name(classes, name, score, tmp_path):
-    data, metric = batch(classes), make_metric(name, classes)
+    data, metric = batch(classes), make_metric(name, classes, f"registered-{name}")
     metrics.register(metric)
     abstainer = Abstainer(
         metric,
