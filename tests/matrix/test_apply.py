@@ -110,7 +110,7 @@ def test_it_adapts_to_other_proportions(cell):
         assert sign * after.value >= sign * how_much(cell)["target"] - 1e-12
 
 
-@pytest.mark.parametrize("cell", APPLICABLE, ids=str)
+@pytest.mark.parametrize("cell", [cell for cell in APPLICABLE if cell.mode == "budget"], ids=str)
 def test_adapting_to_its_own_batch_changes_little(cell):
     decisions, scores = decided(cell), batch(cell.classes).scores
     adapted = decisions.policy.adapt(scores)

@@ -58,9 +58,9 @@ def test_the_policy_of_a_fitted_classifier_adapts():
     assert adapted.priors[1] == pytest.approx(y_recent.mean(), abs=0.06)
 
 
-def facts_of_few_labels(metric, uncertainty, shift):
+def facts_of_few_labels(metric, uncertainty, *, shift, n_target):
     """Return a report's facts where few validation rows leave much open about calibration."""
-    clinic = screening_clinic(300, 500, random_state=0)
+    clinic = screening_clinic(300, n_target, random_state=0)
     abstainer = Abstainer(
         metric,
         budget=0.15,
@@ -75,7 +75,7 @@ def facts_of_few_labels(metric, uncertainty, shift):
 
 
 def test_all_steps_of_a_report_have_intervals_of_one_kind():
-    facts = facts_of_few_labels("f1", EVERYTHING, "em")
+    facts = facts_of_few_labels("f1", EVERYTHING, shift="em", n_target=1_000)
     chosen = facts["steps"][facts["chosen"]]
     near = [step for step in facts["steps"] if abs(step["rate"] - chosen["rate"]) < 0.03]
     assert len(near) >= 5
@@ -87,7 +87,7 @@ def test_the_back_test_has_the_intervals_it_tests():
     # No shift is estimated, so all that can widen an interval is the calibration.
     widths = {}
     for uncertainty in ("labels", EVERYTHING):
-        facts = facts_of_few_labels("accuracy", uncertainty, "none")
+        facts = facts_of_few_labels("accuracy", uncertainty, shift="none", n_target=500)
         points = facts["trust"]["back_test"]["points"]
         widths[uncertainty] = np.mean([width(point["interval"]) for point in points])
     assert widths[EVERYTHING] > 1.05 * widths["labels"]

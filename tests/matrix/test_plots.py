@@ -25,7 +25,7 @@ DRAWN = [
     if cell.metric in ("auroc", "accuracy", "top-k=2", "sampled")
     if cell.mode in ("budget", "optimal")
 ]
-TWO = [cell for cell in DRAWN if cell.classes == "two"]
+TWO = [cell for cell in DRAWN if cell.classes == "two" and cell.metric != "sampled"]
 FOUR = [cell for cell in DRAWN if cell.classes == "four"]
 
 
