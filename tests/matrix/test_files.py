@@ -1,0 +1,60 @@
+"""Every policy is written and read back bit for bit, or says why it cannot be."""
+
+import numpy as np
+import pytest
+
+from abstain import Abstainer, Policy, metrics
+
+from .cells import CELLS, DROPOUT, batch, decided, make_metric
+
+STORABLE = [cell for cell in CELLS if cell.storable]
+NOT_STORABLE = [cell for cell in CELLS if not cell.storable]
+
+
+@pytest.mark.parametrize("cell", STORABLE, ids=str)
+def test_a_loaded_policy_decides_the_same(cell, tmp_path):
+    decisions, data = decided(cell), batch(cell.classes)
+    decisions.policy.save(tmp_path / "policy.json")
+    loaded = Policy.load(tmp_path / "policy.json")
+    assert loaded.to_dict() == decisions.policy.to_dict()
+    assert loaded.estimate == decisions.estimate
+    assert repr(loaded) == repr(decisions.policy)
+    if cell.score == DROPOUT:
+        with pytest.raises(ValueError, match="dropout"):
+            loaded.apply(data.scores)
+        return
+    again = loaded.apply(data.scores)
+    np.testing.assert_array_equal(again.abstain, decisions.abstain)
+    np.testing.assert_array_equal(again.prediction, decisions.prediction)
+    np.testing.assert_array_equal(again.proba, decisions.proba)
+    np.testing.assert_array_equal(again.gain, decisions.gain)
+
+
+@pytest.mark.parametrize("cell", NOT_STORABLE, ids=str)
+def test_a_function_of_the_user_is_refused_with_a_remedy(cell, tmp_path):
+    with pytest.raises((TypeError, ValueError), match="register"):
+        decided(cell).policy.save(tmp_path / "policy.json")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("score", [None, "entropy"])
+@pytest.mark.parametrize("name", ["user-confusion", "sampled"])
+@pytest.mark.parametrize("classes", ["two", "four"])
+def test_a_registered_metric_of_the_user_is_stored_by_its_name(classes, name, score, tmp_path):
+    data, metric = batch(classes), make_metric(name, classes, f"registered-{name}")
+    metrics.register(metric)
+    abstainer = Abstainer(
+        metric,
+        budget=0.15,
+        score=score,
+        calibration=data.calibration,
+        scale=data.scale,
+        random_state=0,
+    )
+    decisions = abstainer.fit(data.scores_val, data.y_val).decide(data.scores)
+    decisions.policy.save(tmp_path / "policy.json")
+    loaded = Policy.load(tmp_path / "policy.json")
+    assert loaded.metric.name == metric.name
+    again = loaded.apply(data.scores)
+    np.testing.assert_array_equal(again.abstain, decisions.abstain)
+    assert again.estimate.after.value == decisions.estimate.after.value
