@@ -115,7 +115,8 @@ class Decisions(Generic[P]):
         score = self.choice.region.score(self.compact, self.columns)
         if score is not None:
             return score
-        improvement = self.estimate.after.value - self.estimate.before.value
+        sign = 1.0 if self.metric.greater_is_better else -1.0
+        improvement = sign * (self.estimate.after.value - self.estimate.before.value)
         each = np.nan_to_num(improvement) / max(int(self.abstain.sum()), 1)
         return np.where(self.abstain, each, 0.0)
 

@@ -95,7 +95,7 @@ def test_it_adapts_to_other_proportions(cell):
     adapted = policy.adapt(recent)
     assert adapted.priors.sum() == pytest.approx(1)
     assert np.abs(adapted.priors - policy.priors).max() > (0 if cell.mode == "target" else 0.05)
-    assert adapted.assumption.passes
+    assert adapted.assumption.fits
     applied = adapted.apply(recent)
     np.testing.assert_array_equal(applied.classes, policy.classes)
     after = applied.estimate.after

@@ -10,7 +10,7 @@ PROBA = {
     "four": np.random.default_rng(0).dirichlet(np.ones(4), size=20),
 }
 # A file is not at hand; the metric of a matrix is among the known defects.
-NAMES = [cls.example for cls in metrics.registered().values() if "FILE" not in cls.example]
+NAMES = [name for name, summary in metrics.summaries() if "FILE" not in name]
 NAMES += ["kappa", "kappa:linear", "f1:macro", "fbeta:0.5:weighted", "precision:micro", "top-k=1"]
 
 

@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 
 from abstain._inputs import FloatArray, Mask, both_columns
-from abstain._kernels.adapt import adapted
+from abstain._kernels.adapt import adapted, adapted_positive
 from abstain._kernels.softmax import scaled_softmax
 from abstain.summaries._atoms import Atoms
 
@@ -170,7 +170,10 @@ class RowSummary(Summary):
         return Atoms.from_proba(p, sample_weight=self.given_weight, bins=bins)
 
     def adapted(self, ratios: FloatArray) -> Self:
-        """Return the rows adapted one by one."""
+        """Return the rows adapted one by one, two classes by the positive one's probability."""
+        if self.rows.shape[1] == 2:
+            p = adapted_positive(np.ascontiguousarray(self.rows[:, 1]), ratios)
+            return replace(self, rows=both_columns(p))
         return replace(self, rows=adapted(self.rows, ratios))
 
     def moved(self, slope: FloatArray, bias: FloatArray, ratios: FloatArray) -> Self:
