@@ -6,15 +6,16 @@ from abstain.calibration._beta import BetaCalibration
 from abstain.calibration._dirichlet import DirichletCalibration
 from abstain.calibration._identity import IdentityCalibration
 from abstain.calibration._isotonic import IsotonicCalibration
+from abstain.calibration._measures import BrierScore as BrierScore
 from abstain.calibration._measures import (
-    BrierScore,
     bootstrap_interval,
     brier_score,
     expected_calibration_error,
     log_loss,
 )
 from abstain.calibration._platt import PlattScaling
-from abstain.calibration._registry import from_dict, get
+from abstain.calibration._registry import from_dict as from_dict
+from abstain.calibration._registry import get
 from abstain.calibration._scaling import fit_scaling as fit_scaling
 from abstain.calibration._temperature import BiasCorrectedTemperatureScaling, TemperatureScaling
 from abstain.calibration._vector import NoBiasVectorScaling, VectorScaling
@@ -23,7 +24,6 @@ __all__ = [
     "AutoCalibration",
     "BetaCalibration",
     "BiasCorrectedTemperatureScaling",
-    "BrierScore",
     "Calibrator",
     "DirichletCalibration",
     "IdentityCalibration",
@@ -35,7 +35,6 @@ __all__ = [
     "bootstrap_interval",
     "brier_score",
     "expected_calibration_error",
-    "from_dict",
     "get",
     "log_loss",
 ]

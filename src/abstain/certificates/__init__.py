@@ -6,4 +6,9 @@ from abstain.certificates._certified_search import claims_of as claims_of
 from abstain.certificates._split import check_confidence as check_confidence
 from abstain.certificates._split import split_for_certificate as split_for_certificate
 
-__all__ = ["Bound", "Certificate", "Evidence", "certify"]
+__all__ = [
+    "Bound",
+    "Certificate",
+    "Evidence",
+    "certify",
+]

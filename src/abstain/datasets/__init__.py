@@ -1,15 +1,11 @@
 """Simulators with known answers, and the data of the demo."""
 
-from abstain.datasets._clinic import ScreeningClinic, screening_clinic
-from abstain.datasets._simulations import (
-    Simulation,
-    simulate_binary_normal,
-    simulate_four_class_normal,
-)
+from abstain.datasets._clinic import ScreeningClinic as ScreeningClinic
+from abstain.datasets._clinic import screening_clinic
+from abstain.datasets._simulations import Simulation as Simulation
+from abstain.datasets._simulations import simulate_binary_normal, simulate_four_class_normal
 
 __all__ = [
-    "ScreeningClinic",
-    "Simulation",
     "screening_clinic",
     "simulate_binary_normal",
     "simulate_four_class_normal",

@@ -1,20 +1,20 @@
 """How good decisions turned out to be: realised metrics, comparisons, significance, tables."""
 
 from abstain.evaluation._compare import Dataset, compare
-from abstain.evaluation._evaluate import Evaluation, Realised, evaluate
+from abstain.evaluation._evaluate import Evaluation, evaluate
+from abstain.evaluation._evaluate import Realised as Realised
 from abstain.evaluation._grouped_split import grouped_split
 from abstain.evaluation._label_shift import dirichlet_priors, shifted_rows, tweak_one_priors
-from abstain.evaluation._risk_coverage import RiskCoverage, risk_coverage
+from abstain.evaluation._risk_coverage import RiskCoverage as RiskCoverage
+from abstain.evaluation._risk_coverage import risk_coverage
 from abstain.evaluation._significance import best_methods, signed_rank_test
-from abstain.evaluation._table import Cell, ResultTable
+from abstain.evaluation._table import Cell as Cell
+from abstain.evaluation._table import ResultTable
 
 __all__ = [
-    "Cell",
     "Dataset",
     "Evaluation",
-    "Realised",
     "ResultTable",
-    "RiskCoverage",
     "best_methods",
     "compare",
     "dirichlet_priors",

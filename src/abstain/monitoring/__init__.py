@@ -2,4 +2,6 @@
 
 from abstain.monitoring._rate_controller import RateController
 
-__all__ = ["RateController"]
+__all__ = [
+    "RateController",
+]

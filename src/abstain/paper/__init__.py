@@ -2,21 +2,14 @@
 
 from abstain.paper._agreement import auroc_agreement, sensitivity_agreement
 from abstain.paper._binary import CATDOG, IMDB, LSC, PHSC
-from abstain.paper._experiment import Experiment, Options, Result
+from abstain.paper._experiment import Experiment as Experiment
+from abstain.paper._experiment import Options
+from abstain.paper._experiment import Result as Result
 from abstain.paper._figure1 import figure1
 from abstain.paper._kappa_convergence import kappa_convergence
 from abstain.paper._retinopathy import RETINOPATHY
-from abstain.paper._table_experiment import TableExperiment
-from abstain.paper._table_result import TableResult
 
-__all__ = [
-    "EXPERIMENTS",
-    "Experiment",
-    "Options",
-    "Result",
-    "TableExperiment",
-    "TableResult",
-]
+__all__ = ["EXPERIMENTS", "Options"]
 
 #: The experiments that ``abstain reproduce`` knows, by name.
 EXPERIMENTS: dict[str, Experiment] = {

@@ -1,5 +1,11 @@
 """How a class is predicted from probabilities: decision rules, as data."""
 
-from abstain.rules._rules import Argmax, BestGain, DecisionRule, Threshold, from_dict
+from abstain.rules._rules import Argmax, BestGain, DecisionRule, Threshold
+from abstain.rules._rules import from_dict as from_dict
 
-__all__ = ["Argmax", "BestGain", "DecisionRule", "Threshold", "from_dict"]
+__all__ = [
+    "Argmax",
+    "BestGain",
+    "DecisionRule",
+    "Threshold",
+]

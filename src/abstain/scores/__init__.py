@@ -7,13 +7,14 @@ from abstain.scores._functions import (
     js_divergence,
     margin,
     max_probability,
-    random_order,
 )
-from abstain.scores._registry import CLASS_THRESHOLDS, DROPOUT_VARIANCE, get, registered
+from abstain.scores._functions import random_order as random_order
+from abstain.scores._registry import CLASS_THRESHOLDS as CLASS_THRESHOLDS
+from abstain.scores._registry import DROPOUT_VARIANCE as DROPOUT_VARIANCE
+from abstain.scores._registry import get
+from abstain.scores._registry import registered as registered
 
 __all__ = [
-    "CLASS_THRESHOLDS",
-    "DROPOUT_VARIANCE",
     "distance_from_half",
     "dropout_mean",
     "dropout_variance",
@@ -22,6 +23,4 @@ __all__ = [
     "js_divergence",
     "margin",
     "max_probability",
-    "random_order",
-    "registered",
 ]

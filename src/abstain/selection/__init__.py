@@ -1,12 +1,12 @@
 """How much to withhold: a budget, a target or a cost; by the metric's order or by a score's."""
 
-from abstain.selection._class_thresholds import (
-    choose_class_thresholds as choose_class_thresholds,
-)
+from abstain.selection._class_thresholds import choose_class_thresholds as choose_class_thresholds
 from abstain.selection._cost import Cost
 from abstain.selection._rates import RATES as RATES
 from abstain.selection._selection import Selection as Selection
 from abstain.selection._target import TOLERANCE as TOLERANCE
 from abstain.selection._target import Family as Family
 
-__all__ = ["Cost"]
+__all__ = [
+    "Cost",
+]

@@ -2,10 +2,12 @@
 
 from abstain.shift._base import ShiftEstimator, adapt_proba
 from abstain.shift._base import ratio_of_priors as ratio_of_priors
-from abstain.shift._check import LabelShiftCheck, check_label_shift
+from abstain.shift._check import LabelShiftCheck as LabelShiftCheck
+from abstain.shift._check import check_label_shift
 from abstain.shift._check import label_shift_check as label_shift_check
 from abstain.shift._confusion import BBSEHard, BBSESoft, RLLSHard, RLLSSoft
-from abstain.shift._detect import ShiftTest, detect_shift
+from abstain.shift._detect import ShiftTest as ShiftTest
+from abstain.shift._detect import detect_shift
 from abstain.shift._facts import shift_facts as shift_facts
 from abstain.shift._fixed import KnownPriors, NoShift
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
@@ -17,13 +19,11 @@ __all__ = [
     "BBSEHard",
     "BBSESoft",
     "KnownPriors",
-    "LabelShiftCheck",
     "MaximumLikelihoodShift",
     "NoShift",
     "RLLSHard",
     "RLLSSoft",
     "ShiftEstimator",
-    "ShiftTest",
     "adapt_proba",
     "check_label_shift",
     "detect_shift",

@@ -1,25 +1,14 @@
 """What is known of a batch, and how it merges: in memory, in chunks, over machines."""
 
-from abstain.summaries._atoms import WEIGHT_TOLERANCE, Atoms, Windows
-from abstain.summaries._labelled import LabelledSummary
-from abstain.summaries._summary import (
-    BINS,
-    MANY_ROWS,
-    BinarySummary,
-    RowSummary,
-    Summary,
-    summarise,
-)
+from abstain.summaries._atoms import WEIGHT_TOLERANCE as WEIGHT_TOLERANCE
+from abstain.summaries._atoms import Atoms as Atoms
+from abstain.summaries._atoms import Windows as Windows
+from abstain.summaries._labelled import LabelledSummary as LabelledSummary
+from abstain.summaries._summary import BINS as BINS
+from abstain.summaries._summary import MANY_ROWS as MANY_ROWS
+from abstain.summaries._summary import BinarySummary as BinarySummary
+from abstain.summaries._summary import RowSummary as RowSummary
+from abstain.summaries._summary import Summary as Summary
+from abstain.summaries._summary import summarise as summarise
 
-__all__ = [
-    "BINS",
-    "MANY_ROWS",
-    "WEIGHT_TOLERANCE",
-    "Atoms",
-    "BinarySummary",
-    "LabelledSummary",
-    "RowSummary",
-    "Summary",
-    "Windows",
-    "summarise",
-]
+__all__: list[str] = []
