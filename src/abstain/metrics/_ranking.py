@@ -9,7 +9,6 @@ from abc import abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, NamedTuple, Self
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -21,6 +20,7 @@ from abstain._inputs import (
     check_sample_weight,
     check_seed,
 )
+from abstain._kernels._threads import n_threads
 from abstain._kernels.atom_labels import drawn_positives
 from abstain._kernels.ranking import best_window, undefined_windows
 from abstain.metrics._atoms import Atoms, Windows
@@ -309,8 +309,8 @@ class RankingMetric(Metric):
         capacities = shares * atoms.weight_below[-1]
         if sample_weight is None:
             capacities = np.floor(capacities)
-        # The compiled loops leave the interpreter, so budgets run beside each other.
-        with ThreadPoolExecutor(numba.get_num_threads()) as threads:
+        # NumPy's loops leave the interpreter, so budgets run beside each other.
+        with ThreadPoolExecutor(n_threads()) as threads:
             best = list(threads.map(lambda capacity: self._best(atoms, capacity), capacities))
         weight = atoms.weight_below
         return BudgetCurve(

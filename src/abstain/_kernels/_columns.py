@@ -1,0 +1,46 @@
+"""Rows turned into columns, a few thousand at a time.
+
+NumPy is fast along long axes, and rows of classes are short. One class after the other, for all
+rows of a piece, is also one fixed sequence of operations for each row: a row comes out the same
+alone as in any batch.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from abstain._inputs import FloatArray
+from abstain._kernels._threads import over_rows
+
+__all__ = ["by_columns", "columns_of", "rows_at_a_time"]
+
+# Numbers in one piece: a handful of arrays of this size stay in the cache of one processor.
+_NUMBERS = 32_768
+
+
+def rows_at_a_time(n_columns: int) -> int:
+    """Return how many rows make one piece."""
+    return max(64, _NUMBERS // max(n_columns, 1))
+
+
+def columns_of(rows: FloatArray) -> FloatArray:
+    """Return a copy of shape (n_columns, n_rows), one column after the other in memory.
+
+    A single row comes twice: of one number per column NumPy would see one long axis, and add
+    along that in another order.
+    """
+    if len(rows) == 1:
+        return np.repeat(rows.T, 2, axis=1)
+    return np.array(rows.T, order="C")
+
+
+def by_columns(function: Callable[[FloatArray], FloatArray], rows: FloatArray) -> FloatArray:
+    """Return the rows after a function of their columns, which it may overwrite."""
+    result = np.empty(rows.shape)
+
+    def fill(begin: int, end: int) -> None:
+        filled = function(columns_of(rows[begin:end]))
+        result[begin:end] = filled[:, : end - begin].T
+
+    over_rows(fill, len(rows), size=rows_at_a_time(rows.shape[1]))
+    return result

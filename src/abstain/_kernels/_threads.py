@@ -1,0 +1,100 @@
+"""Rows cut into pieces, and plain threads that take one piece after the other.
+
+NumPy and compiled loops leave the interpreter, so plain threads are enough. They are made for
+one call and end with it: none waits or spins afterwards, a process may fork, and on a busy
+machine the threads that do run take over the work of those that do not.
+
+There are as many threads as processors that this process may use; the environment variable
+``ABSTAIN_NUM_THREADS`` sets another number. Results do not depend on it, to the last bit.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import numpy as np
+
+__all__ = ["n_threads", "over_rows", "summed_over_rows"]
+
+T = TypeVar("T")
+
+# A thread with fewer pieces than this to do is not worth waking.
+_PIECES_A_THREAD = 4
+
+
+def n_threads() -> int:
+    """Return how many threads share the work."""
+    wanted = os.environ.get("ABSTAIN_NUM_THREADS", "").strip()
+    if wanted:
+        if not wanted.isdigit() or int(wanted) < 1:
+            raise ValueError(
+                f"The environment variable ABSTAIN_NUM_THREADS must be a whole number from 1 "
+                f"on; got {wanted!r}."
+            )
+        return int(wanted)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def over_rows(function: Callable[[int, int], T], n_rows: int, *, size: int) -> list[T]:
+    """Return ``function(begin, end)`` of each piece of ``size`` rows, in their order.
+
+    No rows are one empty piece. Floating-point warnings are off in all threads.
+    """
+    begins = range(0, max(n_rows, 1), size)
+    results: dict[int, T] = {}
+    waiting = deque(begins)
+
+    def work() -> None:
+        with np.errstate(all="ignore"):
+            while True:
+                try:
+                    begin = waiting.popleft()
+                except IndexError:
+                    return
+                try:
+                    results[begin] = function(begin, min(begin + size, n_rows))
+                except BaseException:
+                    waiting.clear()
+                    raise
+
+    # This thread works too.
+    helpers = min(n_threads(), len(begins) // _PIECES_A_THREAD) - 1
+    if helpers < 1:
+        work()
+    else:
+        with ThreadPoolExecutor(helpers) as pool:
+            started = [pool.submit(work) for _ in range(helpers)]
+            work()
+            for helper in started:
+                helper.result()
+    return [results[begin] for begin in begins]
+
+
+def summed_over_rows(
+    function: Callable[[int, int], tuple[T, ...]], n_rows: int, *, size: int, most_blocks: int = 64
+) -> tuple[T, ...]:
+    """Return the sums of what ``function(begin, end)`` gives for each piece of ``size`` rows.
+
+    Pieces are added up in at most so many blocks, which bounds the memory of partial sums.
+    """
+    n_pieces = -(-n_rows // size)
+    pieces_a_block = max(1, -(-n_pieces // most_blocks))
+
+    def block(begin: int, end: int) -> tuple[T, ...]:
+        sums = function(begin, min(begin + size, end))
+        for start in range(begin + size, end, size):
+            sums = _added(sums, function(start, min(start + size, end)))
+        return sums
+
+    first, *others = over_rows(block, n_rows, size=size * pieces_a_block)
+    for other in others:
+        first = _added(first, other)
+    return first
+
+
+def _added(sums: tuple[T, ...], more: tuple[T, ...]) -> tuple[T, ...]:
+    return tuple(a + b for a, b in zip(sums, more, strict=True))  # type: ignore[operator]
