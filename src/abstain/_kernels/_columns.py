@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from abstain._inputs import FloatArray
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels._threads import over_rows
 
-__all__ = ["by_columns", "columns_of", "rows_at_a_time"]
+__all__ = ["by_columns", "columns_of", "first_highest", "rows_at_a_time"]
 
 # Numbers in one piece: a handful of arrays of this size stay in the cache of one processor.
 _NUMBERS = 32_768
@@ -44,3 +44,15 @@ def by_columns(function: Callable[[FloatArray], FloatArray], rows: FloatArray) -
 
     over_rows(fill, len(rows), size=rows_at_a_time(rows.shape[1]))
     return result
+
+
+def first_highest(columns: FloatArray) -> IntArray:
+    """Return for each row the first column that is highest, as ``columns.argmax(axis=0)``.
+
+    It is the number of columns before one that is as high; NumPy's own would turn the array.
+    """
+    lower = columns < columns.max(axis=0)
+    np.logical_and.accumulate(lower, axis=0, out=lower)
+    narrow = np.uint8 if len(columns) < 256 else np.intp
+    highest: IntArray = lower.sum(axis=0, dtype=narrow).astype(np.intp)
+    return highest

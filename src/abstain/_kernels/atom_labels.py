@@ -7,12 +7,22 @@ import numpy as np
 
 from abstain._inputs import FloatArray
 from abstain._kernels._threads import over_rows
-from abstain._kernels.counter_random import binomial, child_key, draw_key, uniform
+from abstain._kernels.counter_random import (
+    FEW,
+    binomial,
+    child_key,
+    draw_key,
+    steps,
+    uniform,
+    uniform_at,
+)
 
 __all__ = ["drawn_positives"]
 
-# Draws of this many labels are one piece of work.
+# This many labels are drawn at a time.
 _LABELS_AT_A_TIME = 16_384
+# From this many binomial counts on, compiling what draws them pays.
+_WORTH_COMPILING = 500_000
 
 
 def drawn_positives(
@@ -23,28 +33,28 @@ def drawn_positives(
     One label per unit of weight, one for the rest.
     """
     positive = np.empty((n_draws, len(p)))
-    unit = bool((weight == 1.0).all())
-    counters = np.arange(len(p))
     keys = draw_key(seed, np.arange(first, first + n_draws))
+    unit = bool((weight == 1.0).all())
+    fast = n_draws * int(np.count_nonzero(weight > FEW)) >= _WORTH_COMPILING
+    far = steps(np.arange(len(p)))
 
     def fill(begin: int, end: int) -> None:
         if unit:
-            positive[begin:end] = uniform(keys[begin:end, None], counters) < p
+            positive[begin:end] = uniform_at(keys[begin:end, None] + far) < p
             return
         for draw in range(begin, end):
-            positive[draw] = _positives(weight, p, keys[draw])
+            positive[draw] = _positives(weight, p, keys[draw], fast)
 
     over_rows(fill, n_draws, size=max(1, _LABELS_AT_A_TIME // max(len(p), 1)))
     return positive
 
 
-def _positives(weight: FloatArray, p: FloatArray, key: np.uint64) -> FloatArray:
+def _positives(weight: FloatArray, p: FloatArray, key: np.uint64, fast: bool) -> FloatArray:
     """Return the positive mass of each atom in one draw."""
-    atoms = np.arange(len(p))
-    own = child_key(key, atoms)
+    own = child_key(key, np.arange(len(p)))
     whole = np.floor(weight)
     rest = weight - whole
-    mass = binomial(whole, p, own)
+    mass = binomial(whole, p, own, fast=fast)
     some = np.flatnonzero(rest > 0)
     mass[some] += rest[some] * (uniform(own[some], 0) < p[some])
     # A single label takes the number of its atom in the draw, as where all weights are 1.

@@ -71,8 +71,9 @@ def binned(
         np.minimum(k, bins - 1, out=k)
         mass = part if counts is None else part * counts
         mass = positive[begin:end] if positive.size else mass
-        total = np.bincount(k, counts, bins).astype(np.float64, copy=False)
-        return total, np.bincount(k, mass, bins)
+        total: FloatArray = np.bincount(k, counts, bins).astype(np.float64, copy=False)
+        positives: FloatArray = np.bincount(k, mass, bins)
+        return total, positives
 
     total, mass = summed_over_rows(masses, len(p), size=_BINNED_AT_A_TIME, most_blocks=16)
     return total, mass

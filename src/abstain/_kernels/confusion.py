@@ -4,12 +4,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels._columns import columns_of, rows_at_a_time
+from abstain._kernels._columns import columns_of, first_highest, rows_at_a_time
 from abstain._kernels._threads import over_rows, summed_over_rows
 from abstain._numerics import one_blas_thread
 
 __all__ = ["best_gain", "confusion_moments", "expected_confusion", "linear_gain", "top_share"]
 
+# Up to this many classes a product with their indicators is faster than sorting by class.
+_FEW_CLASSES = 16
 # Rows that are put in groups come in larger pieces, because a piece is cut by every group.
 _GROUPED = 4
 
@@ -25,7 +27,7 @@ def linear_gain(proba: FloatArray, prediction: IntArray, gains: FloatArray) -> F
     def fill(begin: int, end: int) -> None:
         products = np.take(of_prediction, prediction[begin:end], axis=0)
         products *= proba[begin:end]
-        np.add.reduce(products, axis=1, out=score[begin:end])
+        score[begin:end] = columns_of(products).sum(axis=0)[: end - begin]
 
     over_rows(fill, len(proba), size=rows_at_a_time(proba.shape[1]))
     return score
@@ -38,7 +40,7 @@ def best_gain(proba: FloatArray, gains: FloatArray) -> IntArray:
     def fill(begin: int, end: int) -> None:
         # Not by BLAS, whose order of additions depends on how many rows there are.
         totals = np.einsum("ij,ix->jx", gains, columns_of(proba[begin:end]))
-        best[begin:end] = totals.argmax(axis=0)[: end - begin]
+        best[begin:end] = first_highest(totals)[: end - begin]
 
     over_rows(fill, len(proba), size=rows_at_a_time(proba.shape[1]))
     return best
@@ -52,29 +54,35 @@ def expected_confusion(
     An empty ``weight`` means that every row counts once, an empty ``kept`` that all are kept.
     """
     n_classes = proba.shape[1]
+    everyone = np.arange(n_classes)[:, None]
 
     def confusion(begin: int, end: int) -> tuple[FloatArray]:
         rows, columns, counts = proba[begin:end], prediction[begin:end], weight[begin:end]
-        if kept.size:
-            chosen = np.flatnonzero(kept[begin:end])
-            rows, columns = np.take(rows, chosen, axis=0), np.take(columns, chosen)
-            counts = np.take(counts, chosen) if weight.size else counts
+        chosen = kept[begin:end]
+        if n_classes <= _FEW_CLASSES:
+            member = (columns == everyone).astype(np.float64)
+            for factor in (counts, chosen):
+                if factor.size:
+                    member *= factor
+            return (member @ rows,)
+        if chosen.size:
+            counts = np.where(chosen, counts if counts.size else 1.0, 0.0)
         by_column = np.zeros((n_classes, n_classes))
         order, first, present = _grouped(columns, n_classes)
-        if len(present):
-            rows = np.take(rows, order, axis=0)
-            if weight.size:
-                rows *= np.take(counts, order)[:, None]
-            by_column[present] = np.add.reduceat(rows, first, axis=0)
+        rows = np.take(rows, order, axis=0)
+        if counts.size:
+            rows *= np.take(counts, order)[:, None]
+        by_column[present] = np.add.reduceat(rows, first, axis=0)
         return (by_column,)
 
-    (total,) = summed_over_rows(
-        confusion,
-        len(proba),
-        size=rows_at_a_time(n_classes),
-        # Never more room for partial sums than a quarter of the input takes.
-        most_blocks=max(1, min(64, len(proba) // (4 * n_classes))),
-    )
+    with one_blas_thread():
+        (total,) = summed_over_rows(
+            confusion,
+            len(proba),
+            size=rows_at_a_time(n_classes),
+            # Never more room for partial sums than a quarter of the input takes.
+            most_blocks=max(1, min(64, len(proba) // (4 * n_classes))),
+        )
     return np.ascontiguousarray(total.T)
 
 
@@ -107,7 +115,8 @@ def confusion_moments(
         order, first, present = _grouped(codes, n_groups)
         rows = np.take(proba[begin:end], order, axis=0)
         counts = np.take(weight[begin:end], order) if weight.size else np.empty(0)
-        for group, start, stop in zip(present, first, np.append(first[1:], end - begin)):
+        last = np.append(first[1:], end - begin)
+        for group, start, stop in zip(present, first, last, strict=True):
             members = rows[start:stop]
             if weight.size:
                 own = counts[start:stop]

@@ -11,9 +11,18 @@ from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray
 from abstain._kernels._columns import columns_of, rows_at_a_time
+from abstain._kernels._jit import compiled
 from abstain._kernels._threads import over_rows
 
-__all__ = ["binomial", "child_key", "draw_key", "row_numbers", "uniform"]
+__all__ = [
+    "binomial",
+    "child_key",
+    "draw_key",
+    "row_numbers",
+    "steps",
+    "uniform",
+    "uniform_at",
+]
 
 #: Keys and counters: whole numbers modulo 2^64.
 Bits = NDArray[np.uint64]
@@ -40,23 +49,26 @@ def _mixed(state: Bits) -> Bits:
     return state
 
 
-def _stepped(key: Any, counter: Any, step: np.uint64) -> Bits:
-    """Return ``key + counter * step`` modulo 2^64, as an array of its own."""
-    times = np.asarray(counter).astype(np.uint64)
-    with np.errstate(over="ignore"):
-        return np.array(np.atleast_1d(key) + times * step, dtype=np.uint64)
+def steps(counter: Any) -> Bits:
+    """Return how far counters lie from their key; for keys that share many counters."""
+    return np.atleast_1d(counter).astype(np.uint64) * _COUNTER
+
+
+def uniform_at(state: Bits) -> FloatArray:
+    """Return a number in [0, 1) for each ``key + steps(counter)``, which is overwritten."""
+    bits = _mixed(state)
+    bits >>= np.uint64(11)
+    return np.multiply(bits, 1.0 / 9007199254740992.0, dtype=np.float64)
 
 
 def uniform(key: Any, counter: Any) -> FloatArray:
     """Return a number in [0, 1) for each counter of a key."""
-    bits = _mixed(_stepped(key, counter, _COUNTER))
-    bits >>= np.uint64(11)
-    return bits * (1.0 / 9007199254740992.0)
+    return uniform_at(key + steps(counter))
 
 
 def child_key(key: Any, index: Any) -> Bits:
     """Return the key of some of the things a key stands for."""
-    return _mixed(_stepped(key, index, _CHILD))
+    return _mixed(key + np.atleast_1d(index).astype(np.uint64) * _CHILD)
 
 
 def draw_key(seed: int, draw: Any) -> Bits:
@@ -90,15 +102,22 @@ def _few_labels(count: FloatArray, p: FloatArray, key: Bits) -> FloatArray:
     return total
 
 
-def binomial(count: FloatArray, p: FloatArray, key: Bits) -> FloatArray:
-    """Return binomial counts: summed when few, inverted when rare, normal when many."""
+def binomial(count: FloatArray, p: FloatArray, key: Bits, *, fast: bool = False) -> FloatArray:
+    """Return binomial counts: summed when few, inverted when rare, normal when many.
+
+    ``fast`` compiles the part that NumPy is slow at, with the same result.
+    """
     rare = np.minimum(p, 1.0 - p)
     drawn = np.zeros(len(key))
     few = (count <= FEW) & (rare > 0)
     many = (count > FEW) & (count * rare >= MANY)
     inverted = (count > FEW) & (rare > 0) & ~many
     drawn[many] = _normal(count[many], rare[many], key[many])
-    drawn[inverted] = _inverted(count[inverted], rare[inverted], uniform(key[inverted], 1))
+    invert = _inverted_fast if fast else _inverted
+    n, q = count[inverted], rare[inverted]
+    # Exponentials by NumPy for both, because those of two libraries differ in the last digit.
+    none = np.exp(n * np.log1p(-q))
+    drawn[inverted] = invert(n, q / (1.0 - q), none, uniform(key[inverted], 1))
     drawn = np.where(p > 0.5, count - drawn, drawn)
     drawn[few] = _few_labels(count[few], p[few], key[few])
     return drawn
@@ -110,13 +129,18 @@ def _normal(count: FloatArray, p: FloatArray, key: Bits) -> FloatArray:
     radius = np.sqrt(-2.0 * np.log(1.0 - uniform(key, 1)))
     normal = radius * np.cos(2.0 * np.pi * uniform(key, 2))
     near = count * p + normal * np.sqrt(count * p * (1.0 - p))
-    return np.clip(np.floor(near + 0.5), 0.0, count)
+    drawn: FloatArray = np.clip(np.floor(near + 0.5), 0.0, count)
+    return drawn
 
 
-def _inverted(count: FloatArray, p: FloatArray, u: FloatArray) -> FloatArray:
-    """Return the binomial counts at which the distribution function passes ``u``."""
+def _inverted(
+    count: FloatArray, odds: FloatArray, chance: FloatArray, u: FloatArray
+) -> FloatArray:
+    """Return the binomial counts at which the distribution function passes ``u``.
+
+    ``chance`` is that of a count of 0.
+    """
     result = np.zeros(len(u))
-    chance, odds = np.exp(count * np.log1p(-p)), p / (1.0 - p)
     place, drawn = np.arange(len(u)), 0.0
     while True:
         short = (u > chance) & (drawn < count)
@@ -127,3 +151,19 @@ def _inverted(count: FloatArray, p: FloatArray, u: FloatArray) -> FloatArray:
         drawn += 1.0
         result[place] = drawn
         chance *= odds * (count - drawn + 1.0) / drawn
+
+
+@compiled
+def _inverted_fast(
+    count: FloatArray, odds: FloatArray, chance: FloatArray, u: FloatArray
+) -> FloatArray:
+    """Return what ``_inverted`` does, one after the other."""
+    result = np.empty(len(u))
+    for i in range(len(u)):
+        drawn, left, now = 0.0, u[i], chance[i]
+        while left > now and drawn < count[i]:
+            left -= now
+            drawn += 1.0
+            now *= odds[i] * (count[i] - drawn + 1.0) / drawn
+        result[i] = drawn
+    return result

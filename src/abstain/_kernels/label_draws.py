@@ -8,7 +8,15 @@ import numpy as np
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels._columns import columns_of, rows_at_a_time
 from abstain._kernels._threads import over_rows, summed_over_rows
-from abstain._kernels.counter_random import Bits, binomial, child_key, draw_key, uniform
+from abstain._kernels.counter_random import (
+    Bits,
+    binomial,
+    child_key,
+    draw_key,
+    steps,
+    uniform,
+    uniform_at,
+)
 
 __all__ = ["confusion_draws", "label_draw", "mean_drawn_entry"]
 
@@ -24,9 +32,9 @@ def _reached(proba: FloatArray) -> FloatArray:
 
 def _labels(reached: FloatArray, u: FloatArray) -> IntArray:
     """Return the class of each row whose share of [0, 1) holds u."""
-    label = np.zeros(len(u), dtype=np.intp)
-    for end in reached:
-        label += u >= end
+    # Single bytes are added eight times as fast as whole numbers.
+    narrow = np.uint8 if len(reached) < 256 else np.intp
+    label: IntArray = (u >= reached).sum(axis=0, dtype=narrow).astype(np.intp)
     return label
 
 
@@ -43,16 +51,16 @@ def confusion_draws(
     keys = draw_key(seed, np.arange(first, last))
 
     def counts(begin: int, end: int) -> tuple[FloatArray]:
-        rows, columns = np.arange(begin, end), prediction[begin:end]
-        reached = _reached(proba[begin:end])
+        part, columns = proba[begin:end], prediction[begin:end]
+        rows, reached = np.arange(begin, end), _reached(part)
+        far = steps(rows)
         drawn = np.empty((len(keys), n_classes**2))
         for m, key in enumerate(keys):
             if weight.size:
                 own = child_key(key, rows)
-                part = proba[begin:end]
                 drawn[m] = _heavy(part, reached, columns, weight[begin:end], own).ravel()
             else:
-                cell = _labels(reached, uniform(key, rows))
+                cell = _labels(reached, uniform_at(key + far))
                 cell *= n_classes
                 cell += columns
                 drawn[m] = np.bincount(cell, minlength=n_classes**2)
@@ -119,11 +127,10 @@ def mean_drawn_entry(
     mean = np.zeros(n)
 
     def fill(begin: int, end: int) -> None:
-        rows, columns, reached = np.arange(begin, end), prediction[begin:end], _reached(
-            proba[begin:end]
-        )
+        columns, reached = prediction[begin:end], _reached(proba[begin:end])
+        far = steps(np.arange(begin, end))
         for key, table in zip(keys, flat, strict=True):
-            cell = _labels(reached, uniform(key, rows)) * n_classes
+            cell = _labels(reached, uniform_at(key + far)) * n_classes
             cell += columns
             mean[begin:end] += np.take(table, cell)
         mean[begin:end] /= len(tables)

@@ -47,7 +47,7 @@ def _sum_of_logs(values: FloatArray) -> FloatArray:
     """Return the sum of logarithms; those of products of four, while these have all digits."""
     whole = len(values) - len(values) % 4
     products = values[:whole].reshape(4, -1).prod(axis=0)
-    if products.size and 1e-280 < products.min() and products.max() < 1e280:
+    if products.size and products.min() > 1e-280 and products.max() < 1e280:
         return np.asarray(np.log(products).sum() + np.log(values[whole:]).sum())
     return np.asarray(np.log(values).sum())
 

@@ -152,8 +152,8 @@ def auroc_windows(
         above = positive[-1] - positive[end]
         kept = pairs[start] + (pairs[-1] - pairs[end]) - above * withheld
         above += positive[start]
-        kept /= above * (negative[-1] - withheld)
-        return kept
+        value: FloatArray = kept / (above * (negative[-1] - withheld))
+        return value
 
     _filled(values, auroc)
     return values
@@ -280,9 +280,8 @@ def precision_sums(positive: FloatArray, weight: FloatArray) -> FloatArray:
     def precise(piece: slice) -> FloatArray:
         lower = positive[:-1][piece]
         mass = positive[1:][piece] - lower
-        mass *= positive[-1] - lower
-        mass /= weight[-1] - weight[:-1][piece]
-        return mass
+        precise: FloatArray = mass * (positive[-1] - lower) / (weight[-1] - weight[:-1][piece])
+        return precise
 
     _filled(over[:-1], precise)
     np.cumsum(over[-2::-1], out=over[-2::-1])

@@ -20,6 +20,7 @@ Counts = NDArray[np.uint32]
 
 # Samples are added up in this many parts, whatever the number of threads.
 PARTS = 8
+_LABELS_AT_A_TIME = 2**20
 # Fewer labels than this are sampled before a thread is awake.
 _WORTH_A_THREAD = 100_000
 
@@ -156,25 +157,19 @@ def sampled_sensitivities(
     unit = bool((weight == 1.0).all())
     keys = draw_key(seed, np.arange(n_samples))
 
+    # Labels of heavier atoms are drawn beforehand, so many samples at a time.
+    most = n_samples if unit else max(1, _LABELS_AT_A_TIME // len(p))
+
     def add(begin: int, end: int) -> None:
         for part in range(begin, end):
-            first, last = n_samples * part // PARTS, n_samples * (part + 1) // PARTS
-            for sample in range(first, last, last - first if unit else 1):
-                until = last if unit else sample + 1
+            until = n_samples * (part + 1) // PARTS
+            for first in range(n_samples * part // PARTS, until, most):
+                some = keys[first : min(first + most, until)]
                 drawn = np.empty((0, len(p)))
                 if not unit:
-                    drawn = drawn_positives(weight, p, sample, 1, seed)
-                _add_samples(
-                    weight,
-                    p,
-                    drawn,
-                    keys[sample:until],
-                    narrow,
-                    heaviest,
-                    level,
-                    sums[part],
-                    undefined[part],
-                )
+                    drawn = drawn_positives(weight, p, first, len(some), seed)
+                own = sums[part], undefined[part]
+                _add_samples(weight, p, drawn, some, narrow, heaviest, level, *own)
 
     over_rows(add, PARTS, size=1 if n_samples * len(p) >= _WORTH_A_THREAD else PARTS)
     counts = n_samples - undefined.sum(axis=0)

@@ -6,7 +6,7 @@ Fitting needs the log loss with its first two derivatives, in one pass over the 
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels._columns import by_columns, columns_of, rows_at_a_time
+from abstain._kernels._columns import by_columns, columns_of, first_highest, rows_at_a_time
 from abstain._kernels._threads import summed_over_rows
 from abstain._numerics import one_blas_thread
 
@@ -61,7 +61,7 @@ def one_versus_rest_log_odds(logits: FloatArray) -> FloatArray:
     """Return ``log(p / (1 - p))`` of every class, p being the softmax of the row."""
 
     def log_odds(columns: FloatArray) -> FloatArray:
-        top = columns.argmax(axis=0), np.arange(columns.shape[1])
+        top = first_highest(columns), np.arange(columns.shape[1])
         columns -= columns[top]
         shares = np.exp(columns)
         shares[top] = 0.0
