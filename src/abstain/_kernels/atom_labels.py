@@ -9,6 +9,7 @@ from abstain._inputs import FloatArray
 from abstain._kernels._threads import over_rows
 from abstain._kernels.counter_random import (
     FEW,
+    Bits,
     binomial,
     child_key,
     draw_key,
@@ -35,29 +36,28 @@ def drawn_positives(
     positive = np.empty((n_draws, len(p)))
     keys = draw_key(seed, np.arange(first, first + n_draws))
     unit = bool((weight == 1.0).all())
+    single = slice(None) if unit else np.flatnonzero(weight == 1.0)
     fast = n_draws * int(np.count_nonzero(weight > FEW)) >= _WORTH_COMPILING
-    far = steps(np.arange(len(p)))
+    atoms = np.arange(len(p))
+    far = steps(atoms)
 
     def fill(begin: int, end: int) -> None:
-        if unit:
-            positive[begin:end] = uniform_at(keys[begin:end, None] + far) < p
-            return
-        for draw in range(begin, end):
-            positive[draw] = _positives(weight, p, keys[draw], fast)
+        some = keys[begin:end, None]
+        if not unit:
+            positive[begin:end] = _heavy(weight, p, child_key(some, atoms), fast)
+        # A single label takes the number of its atom in the draw.
+        positive[begin:end, single] = uniform_at(some + far[single]) < p[single]
 
     over_rows(fill, n_draws, size=max(1, _LABELS_AT_A_TIME // max(len(p), 1)))
     return positive
 
 
-def _positives(weight: FloatArray, p: FloatArray, key: np.uint64, fast: bool) -> FloatArray:
-    """Return the positive mass of each atom in one draw."""
-    own = child_key(key, np.arange(len(p)))
+def _heavy(weight: FloatArray, p: FloatArray, own: Bits, fast: bool) -> FloatArray:
+    """Return the positive mass of atoms that are many labels, of each their own key."""
     whole = np.floor(weight)
     rest = weight - whole
-    mass = binomial(whole, p, own, fast=fast)
+    counts, chances = (np.broadcast_to(x, own.shape).ravel() for x in (whole, p))
+    mass = binomial(counts, chances, own.ravel(), fast=fast).reshape(own.shape)
     some = np.flatnonzero(rest > 0)
-    mass[some] += rest[some] * (uniform(own[some], 0) < p[some])
-    # A single label takes the number of its atom in the draw, as where all weights are 1.
-    single = np.flatnonzero(weight == 1.0)
-    mass[single] = uniform(key, single) < p[single]
+    mass[:, some] += rest[some] * (uniform(own[:, some], 0) < p[some])
     return mass

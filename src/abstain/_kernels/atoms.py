@@ -71,9 +71,7 @@ def binned(
         np.minimum(k, bins - 1, out=k)
         mass = part if counts is None else part * counts
         mass = positive[begin:end] if positive.size else mass
-        total: FloatArray = np.bincount(k, counts, bins).astype(np.float64, copy=False)
-        positives: FloatArray = np.bincount(k, mass, bins)
-        return total, positives
+        return np.bincount(k, counts, bins) * 1.0, np.bincount(k, mass, bins)
 
     total, mass = summed_over_rows(masses, len(p), size=_BINNED_AT_A_TIME, most_blocks=16)
     return total, mass

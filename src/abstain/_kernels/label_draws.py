@@ -49,25 +49,29 @@ def confusion_draws(
     """
     n, n_classes = proba.shape
     keys = draw_key(seed, np.arange(first, last))
+    size = rows_at_a_time(n_classes)
 
     def counts(begin: int, end: int) -> tuple[FloatArray]:
         part, columns = proba[begin:end], prediction[begin:end]
         rows, reached = np.arange(begin, end), _reached(part)
-        far = steps(rows)
         drawn = np.empty((len(keys), n_classes**2))
-        for m, key in enumerate(keys):
-            if weight.size:
+        if weight.size:
+            for m, key in enumerate(keys):
                 own = child_key(key, rows)
                 drawn[m] = _heavy(part, reached, columns, weight[begin:end], own).ravel()
-            else:
-                cell = _labels(reached, uniform_at(key + far))
-                cell *= n_classes
-                cell += columns
-                drawn[m] = np.bincount(cell, minlength=n_classes**2)
+            return (drawn,)
+        # As many draws at a time as make a piece of the usual size.
+        far, at_a_time = steps(rows), max(1, size // max(len(rows), 1))
+        for m in range(0, len(keys), at_a_time):
+            cells = _labels(reached[:, None], uniform_at(keys[m : m + at_a_time, None] + far))
+            cells *= n_classes
+            cells += columns
+            cells += n_classes**2 * np.arange(len(cells))[:, None]
+            counted = np.bincount(cells.ravel(), minlength=n_classes**2 * len(cells))
+            drawn[m : m + at_a_time] = counted.reshape(len(cells), -1)
         return (drawn,)
 
     # A partial sum has all draws, so there are few.
-    size = rows_at_a_time(n_classes)
     (total,) = summed_over_rows(counts, n, size=size, most_blocks=16)
     return total.reshape(-1, n_classes, n_classes)
 
