@@ -203,9 +203,7 @@ def test_a_row_does_not_depend_on_the_size_of_its_batch(name, n_classes):
     for size in (1, 2, 3, 7, 64, 65, 100):
         begin = size * 3
         part = slice(begin, begin + size)
-        np.testing.assert_array_equal(
-            function(proba[part], prediction[part], gains), large[part]
-        )
+        np.testing.assert_array_equal(function(proba[part], prediction[part], gains), large[part])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")

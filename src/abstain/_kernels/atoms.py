@@ -71,7 +71,8 @@ def binned(
         np.minimum(k, bins - 1, out=k)
         mass = part if counts is None else part * counts
         mass = positive[begin:end] if positive.size else mass
-        return np.bincount(k, counts, bins) * 1.0, np.bincount(k, mass, bins)
+        total, positives = (np.bincount(k, of, bins) for of in (counts, mass))
+        return total.astype(np.float64, copy=False), positives.astype(np.float64, copy=False)
 
     total, mass = summed_over_rows(masses, len(p), size=_BINNED_AT_A_TIME, most_blocks=16)
     return total, mass

@@ -266,8 +266,8 @@ def partial_auroc_windows(
         part = np.where(cut & (wide > 0), np.minimum(rest / wide, 1.0), 0.0)
         slope = 0.5 * part * (positive[first + 1] - positive[first])
         above_pairs += part * wide * (higher + slope)
-        above_pairs /= kept * (positive[n] - withheld)
-        return above_pairs
+        value: FloatArray = above_pairs / (kept * (positive[n] - withheld))
+        return value
 
     _filled(areas, area)
     return areas
