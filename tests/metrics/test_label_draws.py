@@ -1,10 +1,8 @@
 """Confusion matrices of sampled labels: right moments, whatever the weights and the threads."""
 
-import numba
 import numpy as np
 import pytest
 
-from abstain._kernels._jit import SMALL
 from abstain._kernels.label_draws import confusion_draws, label_draw, mean_drawn_entry
 
 NO_WEIGHT = np.empty(0)
@@ -29,17 +27,17 @@ def test_moments_of_the_counts(weight):
     np.testing.assert_allclose(drawn.sum(axis=(1, 2)), 50 * w)
 
 
-def test_draws_do_not_depend_on_threads_or_on_how_they_are_cut():
+def test_draws_do_not_depend_on_threads_or_on_how_they_are_cut(monkeypatch):
     rng = np.random.default_rng(0)
-    proba = rng.dirichlet([1, 2, 3], size=SMALL // 3 + 10)
+    # Enough rows that several threads share them.
+    proba = rng.dirichlet([1, 2, 3], size=100_010)
     prediction = proba.argmax(axis=1)
     weights = rng.integers(1, 5, size=len(proba)).astype(float)
-    threads = numba.get_num_threads()
     for weight in (NO_WEIGHT, weights):
+        monkeypatch.setenv("ABSTAIN_NUM_THREADS", "2")
         drawn = confusion_draws(proba, prediction, weight, 7, 0, 6)
-        numba.set_num_threads(1)
+        monkeypatch.setenv("ABSTAIN_NUM_THREADS", "1")
         again = confusion_draws(proba, prediction, weight, 7, 0, 6)
-        numba.set_num_threads(threads)
         np.testing.assert_array_equal(drawn, again)
         np.testing.assert_array_equal(
             drawn[2:5], confusion_draws(proba, prediction, weight, 7, 2, 5)

@@ -2,7 +2,6 @@
 
 import itertools
 
-import numba
 import numpy as np
 import pytest
 import ranking_reference as reference
@@ -72,17 +71,14 @@ def test_algorithm_1_equals_the_search_for_each_threshold(counts, level, data):
 
 
 @pytest.mark.parametrize("name", ["auroc", "sensitivity@specificity=0.9", "recall@precision=0.8"])
-def test_samples_do_not_depend_on_the_number_of_threads(name):
+def test_samples_do_not_depend_on_the_number_of_threads(name, monkeypatch):
     p = np.random.default_rng(0).random(300)
     options = {"method": "sampled", "n_samples": 20, "random_state": 5}
     metric = metrics.get(name).restored({"estimation": options})
-    before = numba.get_num_threads()
+    monkeypatch.setenv("ABSTAIN_NUM_THREADS", "2")
     many = metric.window_values(p, 30)
-    try:
-        numba.set_num_threads(1)
-        np.testing.assert_array_equal(metric.window_values(p, 30), many)
-    finally:
-        numba.set_num_threads(before)
+    monkeypatch.setenv("ABSTAIN_NUM_THREADS", "1")
+    np.testing.assert_array_equal(metric.window_values(p, 30), many)
     other = metric.restored({"estimation": {**options, "random_state": 6}})
     assert (other.window_values(p, 30) != many).any()
 

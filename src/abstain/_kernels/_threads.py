@@ -62,7 +62,8 @@ def over_rows(function: Callable[[int, int], T], n_rows: int, *, size: int) -> l
                     raise
 
     # This thread works too.
-    helpers = min(n_threads(), len(begins) // _PIECES_A_THREAD) - 1
+    useful = len(begins) // _PIECES_A_THREAD
+    helpers = min(n_threads(), useful) - 1 if useful > 1 else 0
     if helpers < 1:
         work()
     else:

@@ -1,44 +1,49 @@
 """Adaptation of probabilities by class weights, row by row."""
 
-import numba
 import numpy as np
 
 from abstain._inputs import FloatArray
-from abstain._kernels._jit import compiled_parallel
+from abstain._kernels._columns import by_columns
+from abstain._kernels._threads import over_rows
 
 __all__ = ["adapted", "adapted_positive"]
 
-# Rows at a time, so that what is between stays in near cache.
-_ROWS = 16_384
+# Probabilities at a time, so that what is between stays in near cache.
+_AT_A_TIME = 16_384
 
 
-@compiled_parallel
-def adapted(proba: FloatArray, weights: FloatArray) -> FloatArray:
+def adapted(proba: FloatArray, weights: FloatArray, out: FloatArray | None = None) -> FloatArray:
     """Return ``proba * weights`` with each row renormalised; a row that vanishes is kept."""
-    n, n_classes = proba.shape
-    result = np.empty((n, n_classes))
-    for x in numba.prange(n):
-        total = 0.0
-        for i in range(n_classes):
-            result[x, i] = proba[x, i] * weights[i]
-            total += result[x, i]
-        for i in range(n_classes):
-            result[x, i] = result[x, i] / total if total > 0 else proba[x, i]
-    return result
+    factors = np.asarray(weights)[:, None]
+
+    def adapt(columns: FloatArray) -> FloatArray:
+        product = columns * factors
+        total = product.sum(axis=0)
+        vanished = ~(total > 0)
+        product /= total
+        if vanished.any():
+            product[:, vanished] = columns[:, vanished]
+        return product
+
+    return by_columns(adapt, proba, out)
 
 
 def adapted_positive(
-    p: FloatArray, ratios: FloatArray, out: FloatArray | None = None
+    p: FloatArray, weights: FloatArray, out: FloatArray | None = None
 ) -> FloatArray:
-    """Return the positive probabilities of two classes adapted by class weights.
-
-    One row is one fixed sequence of operations, so it comes out the same alone as in a batch.
-    """
+    """Return the positive probabilities of two classes adapted by class weights."""
     moved = np.empty_like(p) if out is None else out
-    for begin in range(0, len(p), _ROWS):
-        part = p[begin : begin + _ROWS]
-        above = part * ratios[1]
-        total = above + (1 - part) * ratios[0]
-        gone = total <= 0
-        moved[begin : begin + _ROWS] = np.where(gone, part, above / np.where(gone, 1.0, total))
+
+    def adapt(begin: int, end: int) -> None:
+        part = p[begin:end]
+        above = part * weights[1]
+        total = (1 - part) * weights[0]
+        total += above
+        vanished = ~(total > 0)
+        above /= total
+        if vanished.any():
+            above[vanished] = part[vanished]
+        moved[begin:end] = above
+
+    over_rows(adapt, len(p), size=_AT_A_TIME)
     return moved

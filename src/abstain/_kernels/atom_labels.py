@@ -3,57 +3,61 @@
 A counter in place of a stream makes every draw the same on any number of threads.
 """
 
-import math
-from typing import Any
-
-import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray
-from abstain._kernels._jit import compiled, compiled_parallel
-from abstain._kernels.counter_random import binomial, child_key, draw_key, uniform
+from abstain._kernels._threads import over_rows
+from abstain._kernels.counter_random import (
+    FEW,
+    Bits,
+    binomial,
+    child_key,
+    draw_key,
+    steps,
+    uniform,
+    uniform_at,
+)
 
-__all__ = ["draw_counts", "drawn_positives"]
+__all__ = ["drawn_positives"]
 
-
-@compiled
-def _positives_of_atom(weight: float, p: float, key: np.uint64, atom: int) -> float:
-    """Return the positive mass of an atom: one label per unit of weight, one for the rest."""
-    whole = math.floor(weight)
-    mass = 0.0
-    if whole == 1.0 and weight == 1.0:
-        return 1.0 if uniform(key, atom) < p else 0.0
-    own = child_key(key, atom)
-    if whole > 0:
-        mass = binomial(whole, p, own)
-    rest = weight - whole
-    if rest > 0 and uniform(own, 0) < p:
-        mass += rest
-    return mass
+# This many labels are drawn at a time.
+_LABELS_AT_A_TIME = 16_384
+# From this many binomial counts on, compiling what draws them pays.
+_WORTH_COMPILING = 500_000
 
 
-@compiled
-def draw_counts(
-    weight: FloatArray, p: FloatArray, unit: bool, key: np.uint64, positive: NDArray[Any]
-) -> None:
-    """Fill in the positive mass of each atom in one draw; a faster loop if all weights are 1."""
-    if unit:
-        for i in range(len(p)):
-            positive[i] = 1 if uniform(key, i) < p[i] else 0
-        return
-    for i in range(len(p)):
-        positive[i] = _positives_of_atom(weight[i], p[i], key, i)
-
-
-@compiled_parallel
 def drawn_positives(
     weight: FloatArray, p: FloatArray, first: int, n_draws: int, seed: int
 ) -> FloatArray:
-    """Return the positive mass of each atom in some draws, of shape (n_draws, n_atoms)."""
+    """Return the positive mass of each atom in some draws, of shape (n_draws, n_atoms).
+
+    One label per unit of weight, one for the rest.
+    """
     positive = np.empty((n_draws, len(p)))
+    keys = draw_key(seed, np.arange(first, first + n_draws))
     unit = bool((weight == 1.0).all())
-    for draw in numba.prange(n_draws):
-        key = draw_key(seed, first + draw)
-        draw_counts(weight, p, unit, key, positive[draw])
+    single = slice(None) if unit else np.flatnonzero(weight == 1.0)
+    fast = n_draws * int(np.count_nonzero(weight > FEW)) >= _WORTH_COMPILING
+    atoms = np.arange(len(p))
+    far = steps(atoms)
+
+    def fill(begin: int, end: int) -> None:
+        some = keys[begin:end, None]
+        if not unit:
+            positive[begin:end] = _heavy(weight, p, child_key(some, atoms), fast)
+        # A single label takes the number of its atom in the draw.
+        positive[begin:end, single] = uniform_at(some + far[single]) < p[single]
+
+    over_rows(fill, n_draws, size=max(1, _LABELS_AT_A_TIME // max(len(p), 1)))
     return positive
+
+
+def _heavy(weight: FloatArray, p: FloatArray, own: Bits, fast: bool) -> FloatArray:
+    """Return the positive mass of atoms that are many labels, of each their own key."""
+    whole = np.floor(weight)
+    rest = weight - whole
+    counts, chances = (np.broadcast_to(x, own.shape).ravel() for x in (whole, p))
+    mass = binomial(counts, chances, own.ravel(), fast=fast).reshape(own.shape)
+    some = np.flatnonzero(rest > 0)
+    mass[:, some] += rest[some] * (uniform(own[:, some], 0) < p[some])
+    return mass

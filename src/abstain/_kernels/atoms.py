@@ -3,50 +3,60 @@
 See ``abstain.metrics.Atoms`` for what an atom is.
 """
 
+from bisect import bisect_left
+
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels._jit import compiled
+from abstain._kernels._threads import over_rows, summed_over_rows
 
-__all__ = ["binned", "prefix_sums", "ties_counted", "ties_summed", "window_ends"]
+__all__ = [
+    "ATOMS_AT_A_TIME",
+    "binned",
+    "prefix_sums",
+    "ties_counted",
+    "ties_summed",
+    "window_ends",
+]
+
+# Atoms, or windows, in one piece.
+ATOMS_AT_A_TIME = 16_384
+# Examples that are binned at a time: each piece has sums over all bins of its own.
+_BINNED_AT_A_TIME = 2**18
 
 
-@compiled
+def _firsts(p: FloatArray) -> IntArray:
+    """Return where each distinct value of an ascending array begins."""
+    new = np.ones(len(p), dtype=np.bool_)
+    np.not_equal(p[1:], p[:-1], out=new[1:])
+    # As many as there are atoms, when no two are tied: nothing to look up.
+    return np.empty(0, dtype=np.intp) if new.all() else np.flatnonzero(new)
+
+
 def ties_counted(p: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the distinct values of an ascending array and how often each occurs."""
-    n = len(p)
-    distinct = 0
-    for i in range(n):
-        if i == 0 or p[i] != p[i - 1]:
-            distinct += 1
-    value, count = np.empty(distinct), np.empty(distinct)
-    k = -1
-    for i in range(n):
-        if i == 0 or p[i] != p[i - 1]:
-            k += 1
-            value[k], count[k] = p[i], 0.0
-        count[k] += 1.0
-    return value, count
+    """Return the distinct values of an ascending array and how often each occurs.
+
+    An array without ties is returned itself.
+    """
+    first = _firsts(p)
+    if not len(first):
+        return p, np.ones(len(p))
+    return p[first], np.diff(first, append=len(p)).astype(np.float64)
 
 
-@compiled
 def ties_summed(
     p: FloatArray, weight: FloatArray, positive: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the distinct values of an ascending array with the masses of equal ones added."""
-    n = len(p)
-    value, total, mass = np.empty(n), np.empty(n), np.empty(n)
-    k = -1
-    for i in range(n):
-        if i == 0 or p[i] != p[i - 1]:
-            k += 1
-            value[k], total[k], mass[k] = p[i], 0.0, 0.0
-        total[k] += weight[i]
-        mass[k] += positive[i]
-    return value[: k + 1].copy(), total[: k + 1].copy(), mass[: k + 1].copy()
+    """Return the distinct values of an ascending array with the masses of equal ones added.
+
+    Arrays without ties are returned themselves.
+    """
+    first = _firsts(p)
+    if not len(first):
+        return p, weight, positive
+    return p[first], np.add.reduceat(weight, first), np.add.reduceat(positive, first)
 
 
-@compiled
 def binned(
     p: FloatArray, weight: FloatArray, positive: FloatArray, bins: int
 ) -> tuple[FloatArray, FloatArray]:
@@ -54,16 +64,20 @@ def binned(
 
     An empty ``weight`` counts every example once; an empty ``positive`` takes ``weight * p``.
     """
-    total, mass = np.zeros(bins), np.zeros(bins)
-    for i in range(len(p)):
-        k = min(int(p[i] * bins), bins - 1)
-        w = weight[i] if len(weight) else 1.0
-        total[k] += w
-        mass[k] += positive[i] if len(positive) else w * p[i]
+
+    def masses(begin: int, end: int) -> tuple[FloatArray, FloatArray]:
+        part, counts = p[begin:end], weight[begin:end] if weight.size else None
+        k = (part * bins).astype(np.intp)
+        np.minimum(k, bins - 1, out=k)
+        mass = part if counts is None else part * counts
+        mass = positive[begin:end] if positive.size else mass
+        total, positives = (np.bincount(k, of, bins) for of in (counts, mass))
+        return total.astype(np.float64, copy=False), positives.astype(np.float64, copy=False)
+
+    total, mass = summed_over_rows(masses, len(p), size=_BINNED_AT_A_TIME, most_blocks=16)
     return total, mass
 
 
-@compiled
 def prefix_sums(
     weight: FloatArray, positive: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -72,30 +86,41 @@ def prefix_sums(
     Negative mass is summed by itself rather than taken as a difference of the two large sums,
     so that a nearly absent class keeps its digits.
     """
-    n = len(weight)
-    total, above, below = np.empty(n + 1), np.empty(n + 1), np.empty(n + 1)
+    total, above, below = (np.empty(len(weight) + 1) for _ in range(3))
     total[0] = above[0] = below[0] = 0.0
-    for i in range(n):
-        total[i + 1] = total[i] + weight[i]
-        above[i + 1] = above[i] + positive[i]
-        below[i + 1] = below[i] + (weight[i] - positive[i])
+    np.cumsum(weight, out=total[1:])
+    np.cumsum(positive, out=above[1:])
+    np.subtract(weight, positive, out=below[1:])
+    np.cumsum(below[1:], out=below[1:])
     return total, above, below
 
 
-@compiled
 def window_ends(total: FloatArray, capacity: float) -> IntArray:
     """Return for each start the largest end such that the weight between them fits.
 
     Starts run up to the first whose window reaches the last atom.
     """
     n = len(total) - 1
-    ends = np.empty(n + 1, dtype=np.intp)
-    end = 0
-    for start in range(n + 1):
-        end = max(end, start)
-        while end < n and total[end + 1] - total[start] <= capacity:
-            end += 1
-        ends[start] = end
-        if end == n:
-            return ends[: start + 1].copy()
+    last = bisect_left(range(n), True, key=lambda start: total[n] - total[start] <= capacity)
+    ends = np.empty(last + 1, dtype=np.intp)
+
+    def fill(begin: int, end: int) -> None:
+        start = np.arange(begin, end)
+        below = total[begin:end]
+        reach = below + capacity
+        most = np.searchsorted(total, reach[-1], side="right")
+        found = np.searchsorted(total[begin:most], reach, side="right") + (begin - 1)
+        # The sum above is rounded, and what must fit is the difference: step to the next
+        # weight as long as it does, and back where it does not.
+        while True:
+            following = np.minimum(found + 1, n)
+            fits = (found < n) & (total[following] - below <= capacity)
+            if not fits.any():
+                break
+            found[fits] = np.searchsorted(total, total[following[fits]], side="right") - 1
+        while (heavy := (found > start) & (total[found] - below > capacity)).any():
+            found[heavy] = np.searchsorted(total, total[found[heavy]], side="left") - 1
+        np.maximum(found, start, out=ends[begin:end])
+
+    over_rows(fill, last + 1, size=ATOMS_AT_A_TIME)
     return ends

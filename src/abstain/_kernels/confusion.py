@@ -1,52 +1,51 @@
 """Loops over examples for confusion metrics: gains of rows, best classes, expected confusion."""
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels._jit import compiled_parallel
+from abstain._kernels._columns import columns_of, first_highest, rows_at_a_time
+from abstain._kernels._threads import over_rows, summed_over_rows
+from abstain._numerics import one_blas_thread
 
-__all__ = ["best_gain", "expected_confusion", "linear_gain", "top_share"]
+__all__ = ["best_gain", "confusion_moments", "expected_confusion", "linear_gain", "top_share"]
 
-# Sums over rows are cut into at most this many blocks, whatever the number of threads.
-_BLOCKS = 64
+# Up to this many classes a product with their indicators is faster than sorting by class.
+_FEW_CLASSES = 16
+# Rows that are put in groups come in larger pieces, because a piece is cut by every group.
+_GROUPED = 4
 
 
-@compiled_parallel
 def linear_gain(proba: FloatArray, prediction: IntArray, gains: FloatArray) -> FloatArray:
     """Return ``sum_i proba[x, i] * gains[i, prediction[x]]`` for every row x.
 
     One row is one fixed sequence of additions, so a row scores the same alone as in a batch.
     """
-    n, n_classes = proba.shape
-    score = np.empty(n)
-    for x in numba.prange(n):
-        total = 0.0
-        for i in range(n_classes):
-            total += proba[x, i] * gains[i, prediction[x]]
-        score[x] = total
+    score = np.empty(len(proba))
+    of_prediction = np.ascontiguousarray(gains.T)
+
+    def fill(begin: int, end: int) -> None:
+        products = np.take(of_prediction, prediction[begin:end], axis=0)
+        products *= proba[begin:end]
+        score[begin:end] = columns_of(products).sum(axis=0)[: end - begin]
+
+    over_rows(fill, len(proba), size=rows_at_a_time(proba.shape[1]))
     return score
 
 
-@compiled_parallel
 def best_gain(proba: FloatArray, gains: FloatArray) -> IntArray:
     """Return the column j with the largest ``sum_i proba[x, i] * gains[i, j]`` for every row x."""
-    n, n_classes = proba.shape
-    best = np.empty(n, dtype=np.intp)
-    for x in numba.prange(n):
-        winner, highest = 0, -np.inf
-        for j in range(gains.shape[1]):
-            total = 0.0
-            for i in range(n_classes):
-                total += proba[x, i] * gains[i, j]
-            if total > highest:
-                winner, highest = j, total
-        best[x] = winner
+    best = np.empty(len(proba), dtype=np.intp)
+
+    def fill(begin: int, end: int) -> None:
+        # Not by BLAS, whose order of additions depends on how many rows there are.
+        totals = np.einsum("ij,ix->jx", gains, columns_of(proba[begin:end]))
+        best[begin:end] = first_highest(totals)[: end - begin]
+
+    over_rows(fill, len(proba), size=rows_at_a_time(proba.shape[1]))
     return best
 
 
-@compiled_parallel
 def expected_confusion(
     proba: FloatArray, prediction: IntArray, weight: FloatArray, kept: NDArray[np.bool_]
 ) -> FloatArray:
@@ -54,49 +53,103 @@ def expected_confusion(
 
     An empty ``weight`` means that every row counts once, an empty ``kept`` that all are kept.
     """
-    n, n_classes = proba.shape
-    # Never more room for partial sums than a quarter of the input takes.
-    blocks = max(1, min(_BLOCKS, n // (4 * n_classes)))
-    partial = np.zeros((blocks, n_classes, n_classes))
-    for block in numba.prange(blocks):
-        for x in range(n * block // blocks, n * (block + 1) // blocks):
-            if kept.size and not kept[x]:
-                continue
-            w = weight[x] if weight.size else 1.0
-            for i in range(n_classes):
-                partial[block, prediction[x], i] += w * proba[x, i]
-    total = np.zeros((n_classes, n_classes))
-    for block in range(blocks):
-        total += partial[block].T
-    return total
+    n_classes = proba.shape[1]
+    everyone = np.arange(n_classes)[:, None]
+
+    def confusion(begin: int, end: int) -> tuple[FloatArray]:
+        rows, columns, counts = proba[begin:end], prediction[begin:end], weight[begin:end]
+        chosen = kept[begin:end]
+        if n_classes <= _FEW_CLASSES:
+            member = (columns == everyone).astype(np.float64)
+            for factor in (counts, chosen):
+                if factor.size:
+                    member *= factor
+            return (member @ rows,)
+        if chosen.size:
+            counts = np.where(chosen, counts if counts.size else 1.0, 0.0)
+        by_column = np.zeros((n_classes, n_classes))
+        order, first, present = _grouped(columns, n_classes)
+        rows = np.take(rows, order, axis=0)
+        if counts.size:
+            rows *= np.take(counts, order)[:, None]
+        by_column[present] = np.add.reduceat(rows, first, axis=0)
+        return (by_column,)
+
+    with one_blas_thread():
+        (total,) = summed_over_rows(
+            confusion,
+            len(proba),
+            size=rows_at_a_time(n_classes),
+            # Never more room for partial sums than a quarter of the input takes.
+            most_blocks=max(1, min(64, len(proba) // (4 * n_classes))),
+        )
+    return np.ascontiguousarray(total.T)
 
 
-@compiled_parallel
-def top_share(proba: FloatArray, k: int) -> FloatArray:
-    """Return the sum of the k largest entries of every row, added from the largest down."""
-    n, n_classes = proba.shape
-    most = min(k, n_classes)
-    share = np.empty(n)
-    for x in numba.prange(n):
-        row = np.sort(proba[x])
-        total = 0.0
-        for i in range(most):
-            total += row[n_classes - 1 - i]
-        share[x] = total
-    return share
+def _grouped(codes: IntArray, n_codes: int) -> tuple[IntArray, IntArray, IntArray]:
+    """Return an order that brings equal codes together, where each run begins, and its code."""
+    # Short numbers are sorted by counting.
+    narrow = codes.astype(np.uint8 if n_codes <= 256 else np.uint16)
+    counts = np.bincount(codes, minlength=n_codes)
+    present = np.flatnonzero(counts)
+    return np.argsort(narrow, kind="stable"), (np.cumsum(counts) - counts)[present], present
 
 
 def confusion_moments(
     proba: FloatArray, prediction: IntArray, weight: FloatArray, withheld: NDArray[np.bool_]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return sums of p and of p p' over the kept and the withheld rows, by predicted class."""
-    k = proba.shape[1]
-    sums, squares = np.zeros((2, k, k)), np.zeros((2, k, k, k))
-    for g in range(2):
-        for j in range(k):
-            rows = (withheld == bool(g)) & (prediction == j)
-            w = np.ones(int(rows.sum())) if not weight.size else weight[rows]
-            p = proba[rows]
-            sums[g, :, j] = w @ p
-            squares[g, j] = (p * w[:, None]).T @ p
-    return sums, squares
+    """Return first and second moments of the labels' indicators, by prediction.
+
+    ``sums[g, i, j]`` is the weight of true class i among rows predicted as j, kept (g = 0) or
+    withheld (g = 1). ``squares[g, j]`` is the matrix of ``sum weight * p p'`` over the same
+    rows: at unit weights a column j of the drawn confusion has covariance
+    ``diag(sums[g, :, j]) - squares[g, j]``. An empty ``weight`` counts every row once.
+    """
+    n, n_classes = proba.shape
+    n_groups = 2 * n_classes
+
+    def moments(begin: int, end: int) -> tuple[FloatArray, FloatArray]:
+        sums = np.zeros((n_groups, n_classes))
+        squares = np.zeros((n_groups, n_classes, n_classes))
+        codes = prediction[begin:end] + n_classes * withheld[begin:end]
+        order, first, present = _grouped(codes, n_groups)
+        rows = np.take(proba[begin:end], order, axis=0)
+        counts = np.take(weight[begin:end], order) if weight.size else np.empty(0)
+        last = np.append(first[1:], end - begin)
+        for group, start, stop in zip(present, first, last, strict=True):
+            members = rows[start:stop]
+            if weight.size:
+                own = counts[start:stop]
+                sums[group] = own @ members
+                members = members * np.sqrt(own)[:, None]
+            else:
+                sums[group] = members.sum(axis=0)
+            squares[group] = members.T @ members
+        return sums, squares
+
+    with one_blas_thread():
+        sums, squares = summed_over_rows(
+            moments,
+            n,
+            size=_GROUPED * rows_at_a_time(n_classes),
+            most_blocks=max(1, min(64, n // (8 * n_classes**2))),
+        )
+    sums = sums.reshape(2, n_classes, n_classes).transpose(0, 2, 1).copy()
+    return sums, squares.reshape(2, n_classes, n_classes, n_classes)
+
+
+def top_share(proba: FloatArray, k: int) -> FloatArray:
+    """Return the sum of the k largest entries of every row, added from the largest down."""
+    n, n_classes = proba.shape
+    most = min(k, n_classes)
+    share = np.empty(n)
+
+    def fill(begin: int, end: int) -> None:
+        if most == 1:
+            np.max(proba[begin:end], axis=1, out=share[begin:end])
+            return
+        largest = columns_of(np.sort(proba[begin:end], axis=1)[:, : -most - 1 : -1])
+        share[begin:end] = largest.sum(axis=0)[: end - begin]
+
+    over_rows(fill, n, size=rows_at_a_time(n_classes))
+    return share

@@ -5,11 +5,14 @@ each). A window withholds the atoms ``start .. end - 1``; a threshold ``t`` pred
 from atom t on.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels._jit import compiled
+from abstain._kernels._threads import over_rows
+from abstain._kernels.atoms import ATOMS_AT_A_TIME
 
 __all__ = [
     "auroc_windows",
@@ -25,13 +28,26 @@ __all__ = [
 ]
 
 
-@compiled
-def _gone(below: FloatArray, start: int, end: int, share: float) -> bool:
-    total = below[len(below) - 1]
-    return bool(below[start] + (total - below[end]) <= share * total)
+def _filled(
+    result: NDArray[np.generic],
+    function: Callable[[slice], NDArray[np.generic] | FloatArray],
+) -> None:
+    """Fill in an array piece by piece."""
+
+    def fill(begin: int, end: int) -> None:
+        piece = slice(begin, end)
+        result[piece] = function(piece)
+
+    over_rows(fill, len(result), size=ATOMS_AT_A_TIME)
 
 
-@compiled
+def _gone(below: FloatArray, starts: IntArray, ends: IntArray, share: float) -> NDArray[np.bool_]:
+    """Tell for each window whether at most this share of a mass is left beside it."""
+    total = below[-1]
+    gone: NDArray[np.bool_] = below[starts] + (total - below[ends]) <= share * total
+    return gone
+
+
 def undefined_windows(
     positive: FloatArray,
     negative: FloatArray,
@@ -41,13 +57,15 @@ def undefined_windows(
 ) -> NDArray[np.bool_]:
     """Tell for each window whether it leaves at most these shares of positives or negatives."""
     gone = np.empty(len(starts), dtype=np.bool_)
-    for k in range(len(starts)):
-        no_positive = _gone(positive, starts[k], ends[k], shares[0])
-        gone[k] = no_positive or _gone(negative, starts[k], ends[k], shares[1])
+
+    def undefined(piece: slice) -> NDArray[np.bool_]:
+        windows = starts[piece], ends[piece]
+        return _gone(positive, *windows, shares[0]) | _gone(negative, *windows, shares[1])
+
+    _filled(gone, undefined)
     return gone
 
 
-@compiled
 def best_window(
     values: FloatArray,
     positive: FloatArray,
@@ -57,16 +75,27 @@ def best_window(
     shares: tuple[float, float],
 ) -> int:
     """Return the first window with the highest value that leaves its classes, or -1."""
+
+    def best_of(begin: int, end: int) -> tuple[float, int]:
+        part = values[begin:end]
+        # Most often the highest of all is defined, and the others need not be looked at.
+        highest = np.fmax.reduce(part, initial=-np.inf)
+        for candidates in (np.flatnonzero(part == highest)[:1], np.flatnonzero(part > -np.inf)):
+            windows = starts[begin:end][candidates], ends[begin:end][candidates]
+            gone = _gone(positive, *windows, shares[0]) | _gone(negative, *windows, shares[1])
+            candidates = candidates[~gone]
+            if len(candidates):
+                k = int(candidates[np.argmax(part[candidates])])
+                return float(part[k]), begin + k
+        return -np.inf, -1
+
     best, highest = -1, -np.inf
-    for k in range(len(values)):
-        if values[k] > highest:
-            no_positive = _gone(positive, starts[k], ends[k], shares[0])
-            if not (no_positive or _gone(negative, starts[k], ends[k], shares[1])):
-                best, highest = k, values[k]
+    for value, k in over_rows(best_of, len(values), size=ATOMS_AT_A_TIME):
+        if value > highest:
+            best, highest = k, value
     return best
 
 
-@compiled
 def masses_above(
     below: FloatArray, starts: IntArray, ends: IntArray, thresholds: IntArray
 ) -> tuple[FloatArray, FloatArray]:
@@ -74,33 +103,39 @@ def masses_above(
 
     A threshold inside the window is the same as one at its end.
     """
-    n = len(below) - 1
+    total = below[-1]
     above, kept = np.empty(len(starts)), np.empty(len(starts))
-    for k in range(len(starts)):
-        start, end, t = starts[k], ends[k], thresholds[k]
-        above[k] = below[n] - below[max(t, end)]
-        if t < start:
-            above[k] += below[start] - below[t]
-        kept[k] = below[start] + (below[n] - below[end])
+
+    def fill(begin: int, end: int) -> None:
+        start, stop, t = starts[begin:end], ends[begin:end], thresholds[begin:end]
+        before = below[start]
+        above[begin:end] = total - below[np.maximum(t, stop)]
+        above[begin:end] += before - below[np.minimum(t, start)]
+        kept[begin:end] = before + (total - below[stop])
+
+    over_rows(fill, len(starts), size=ATOMS_AT_A_TIME)
     return above, kept
 
 
-@compiled
 def pairs_won(positive: FloatArray, negative: FloatArray) -> FloatArray:
     """Return the pairs of a positive below each boundary and a negative ranked lower.
 
     A pair inside one atom is a tie and counts half.
     """
-    n = len(positive) - 1
-    pairs = np.empty(n + 1)
-    pairs[0] = 0.0
-    for i in range(n):
-        mass = positive[i + 1] - positive[i]
-        pairs[i + 1] = pairs[i] + mass * 0.5 * (negative[i] + negative[i + 1])
+    pairs = np.zeros(len(positive))
+
+    def won(piece: slice) -> FloatArray:
+        upper, lower = positive[1:][piece], positive[:-1][piece]
+        won = upper - lower
+        won *= 0.5
+        won *= negative[:-1][piece] + negative[1:][piece]
+        return won
+
+    _filled(pairs[1:], won)
+    np.cumsum(pairs[1:], out=pairs[1:])
     return pairs
 
 
-@compiled
 def auroc_windows(
     positive: FloatArray,
     negative: FloatArray,
@@ -109,72 +144,52 @@ def auroc_windows(
     ends: IntArray,
 ) -> FloatArray:
     """Return the auROC after each window is withheld (the paper's Algorithms 2 and 3)."""
-    n = len(positive) - 1
     values = np.empty(len(starts))
-    for k in range(len(starts)):
-        # Unsigned, because an index that cannot be negative is looked up faster.
-        start, end = np.uintp(starts[k]), np.uintp(ends[k])
+
+    def auroc(piece: slice) -> FloatArray:
+        start, end = starts[piece], ends[piece]
         withheld = negative[end] - negative[start]
-        above = positive[n] - positive[end]
-        kept = pairs[start] + (pairs[n] - pairs[end]) - above * withheld
-        values[k] = kept / ((positive[start] + above) * (negative[n] - withheld))
+        above = positive[-1] - positive[end]
+        kept = pairs[start] + (pairs[-1] - pairs[end]) - above * withheld
+        above += positive[start]
+        value: FloatArray = kept / (above * (negative[-1] - withheld))
+        return value
+
+    _filled(values, auroc)
     return values
 
 
-@compiled
+def _first_reaching(values: FloatArray, need: FloatArray) -> IntArray:
+    """Return the first index whose value (ascending) is at least ``need``, or the last one.
+
+    Needs of neighbouring windows are alike, so they are looked for in the part they lie in.
+    """
+    low, high = np.searchsorted(values, [need.min(), need.max()]) if need.size else (0, 0)
+    found = np.searchsorted(values[low : high + 1], need) + low
+    reached: IntArray = np.minimum(found, len(values) - 1)
+    return reached
+
+
 def specificity_thresholds(
     negative: FloatArray, starts: IntArray, ends: IntArray, level: float
 ) -> IntArray:
-    """Return the lowest threshold that keeps the specificity after each window is withheld.
-
-    It depends on the negatives of the window alone and moves little from one window to the
-    next, so each search gallops from the place of the last.
-    """
-    n = len(negative) - 1
+    """Return the lowest threshold that keeps the specificity after each window is withheld."""
     thresholds = np.empty(len(starts), dtype=np.intp)
-    left, right = 0, 0
-    for k in range(len(starts)):
-        start, end = starts[k], ends[k]
-        withheld = negative[end] - negative[start]
-        need = level * (negative[n] - withheld)
-        if negative[start] >= need:
-            left = _first_reaching(negative, need, left)
-            thresholds[k] = min(left, start)
-        else:
-            right = _first_reaching(negative, need + withheld, right)
-            thresholds[k] = max(right, end)
+
+    def threshold(piece: slice) -> IntArray:
+        start, end = starts[piece], ends[piece]
+        below = negative[start]
+        withheld = negative[end] - below
+        need = level * (negative[-1] - withheld)
+        left = below >= need
+        found = _first_reaching(negative, np.where(left, need, need + withheld))
+        chosen: IntArray = np.where(left, np.minimum(found, start), np.maximum(found, end))
+        return chosen
+
+    _filled(thresholds, threshold)
     return thresholds
 
 
-@compiled
-def _first_reaching(values: FloatArray, need: float, hint: int) -> int:
-    """Return the first index whose value (ascending) is at least ``need``, or the last one."""
-    last = len(values) - 1
-    low, high, step = hint, hint, 1
-    if values[hint] >= need:
-        while low > 0 and values[low] >= need:
-            high = low
-            low = max(low - step, 0)
-            step *= 2
-        if values[low] >= need:
-            return low
-    else:
-        while high < last and values[high] < need:
-            low = high
-            high = min(high + step, last)
-            step *= 2
-        if values[high] < need:
-            return last
-    while high - low > 1:
-        middle = (low + high) // 2
-        if values[middle] >= need:
-            high = middle
-        else:
-            low = middle
-    return high
-
-
-@compiled
 def precision_thresholds(
     positive: FloatArray, negative: FloatArray, starts: IntArray, ends: IntArray, level: float
 ) -> IntArray:
@@ -185,28 +200,30 @@ def precision_thresholds(
     that gains enough is found in the running maximum.
     """
     n = len(positive) - 1
-    gain, highest = np.empty(n + 1), np.empty(n + 1)
-    for t in range(n + 1):
-        gain[t] = (1 - level) * (positive[n] - positive[t]) - level * (negative[n] - negative[t])
-        highest[t] = gain[t] if t == 0 else max(highest[t - 1], gain[t])
-    following = np.empty(n + 1, dtype=np.intp)
-    following[n] = n
-    for t in range(n - 1, -1, -1):
-        following[t] = t if gain[t] >= 0 else following[t + 1]
+    gain = np.empty(n + 1)
+    _filled(
+        gain,
+        lambda piece: (
+            (1 - level) * (positive[n] - positive[piece]) - level * (negative[n] - negative[piece])
+        ),
+    )
+    highest = np.maximum.accumulate(gain)
+    # The first threshold from each on that gains something without the window.
+    following = np.where(gain >= 0, np.arange(n + 1), n)
+    following = np.minimum.accumulate(following[::-1])[::-1]
     thresholds = np.empty(len(starts), dtype=np.intp)
-    left = 0
-    for k in range(len(starts)):
-        start, end = starts[k], ends[k]
+
+    def threshold(piece: slice) -> IntArray:
+        start, end = starts[piece], ends[piece]
         need = gain[start] - gain[end]
-        if highest[start] >= need:
-            left = _first_reaching(highest, need, left)
-            thresholds[k] = left
-        else:
-            thresholds[k] = following[end]
+        left = highest[start] >= need
+        chosen: IntArray = np.where(left, _first_reaching(highest, need), following[end])
+        return chosen
+
+    _filled(thresholds, threshold)
     return thresholds
 
 
-@compiled
 def partial_auroc_windows(
     positive: FloatArray,
     negative: FloatArray,
@@ -223,42 +240,54 @@ def partial_auroc_windows(
     """
     n = len(positive) - 1
     # From pairs counted at their positive to pairs counted at their negative.
-    pairs = (positive[n] - positive) * negative + pairs
+    turned = np.empty(n + 1)
+    _filled(
+        turned,
+        lambda piece: (positive[n] - positive[piece]) * negative[piece] + pairs[piece],
+    )
     areas = np.empty(len(starts))
-    for k in range(len(starts)):
-        start, end, t = starts[k], ends[k], thresholds[k]
+
+    def area(piece: slice) -> FloatArray:
+        start, end, t = starts[piece], ends[piece], thresholds[piece]
         withheld = positive[end] - positive[start]
         kept = negative[start] + (negative[n] - negative[end])
-        if t <= start:
-            beside, atom = negative[start] - negative[t], t - 1
-            area = (pairs[n] - pairs[end]) + (pairs[start] - pairs[t]) - withheld * beside
-            higher = (positive[n] - positive[end]) + (positive[start] - positive[t])
-            rest = rate * kept - (negative[n] - negative[end]) - beside
-        else:
-            atom = t - 1 if t > end else start - 1
-            area, higher = pairs[n] - pairs[t], positive[n] - positive[t]
-            rest = rate * kept - (negative[n] - negative[t])
-        if atom >= 0 and rest > 0:
-            wide = negative[atom + 1] - negative[atom]
-            part = min(rest / wide, 1.0) if wide > 0 else 0.0
-            area += part * wide * (higher + 0.5 * part * (positive[atom + 1] - positive[atom]))
-        areas[k] = area / (kept * (positive[n] - withheld))
+        # Above a threshold below the window lies the window; of one above it, nothing else.
+        under = t <= start
+        beyond, low = np.where(under, end, t), np.minimum(t, start)
+        beside = negative[start] - negative[low]
+        inside = (turned[start] - turned[low]) - withheld * beside
+        above_pairs = (turned[n] - turned[beyond]) + inside
+        higher = (positive[n] - positive[beyond]) + (positive[start] - positive[low])
+        rest = rate * kept - (negative[n] - negative[beyond]) - beside
+        atom = np.where(under | (t > end), t, start) - 1
+        cut = (atom >= 0) & (rest > 0)
+        first = np.maximum(atom, 0)
+        wide = negative[first + 1] - negative[first]
+        part = np.where(cut & (wide > 0), np.minimum(rest / wide, 1.0), 0.0)
+        slope = 0.5 * part * (positive[first + 1] - positive[first])
+        above_pairs += part * wide * (higher + slope)
+        value: FloatArray = above_pairs / (kept * (positive[n] - withheld))
+        return value
+
+    _filled(areas, area)
     return areas
 
 
-@compiled
 def precision_sums(positive: FloatArray, weight: FloatArray) -> FloatArray:
     """Return the positives at and above each boundary, each times the precision at its atom."""
-    n = len(positive) - 1
-    over = np.empty(n + 1)
-    over[n] = 0.0
-    for i in range(n - 1, -1, -1):
-        mass = positive[i + 1] - positive[i]
-        over[i] = over[i + 1] + mass * (positive[n] - positive[i]) / (weight[n] - weight[i])
+    over = np.zeros(len(positive))
+
+    def precise(piece: slice) -> FloatArray:
+        lower = positive[:-1][piece]
+        mass = positive[1:][piece] - lower
+        precise: FloatArray = mass * (positive[-1] - lower) / (weight[-1] - weight[:-1][piece])
+        return precise
+
+    _filled(over[:-1], precise)
+    np.cumsum(over[-2::-1], out=over[-2::-1])
     return over
 
 
-@compiled
 def average_precision_windows(
     positive: FloatArray,
     weight: FloatArray,
@@ -273,21 +302,46 @@ def average_precision_windows(
     weight the precision below the window is linear in the positives withheld, so two running
     sums serve all windows of that weight.
     """
-    n = len(positive) - 1
     values = np.empty(len(starts))
-    last, at, constant, slope = -1.0, np.uintp(0), 0.0, 0.0
-    for k in order:
-        start, end = np.uintp(starts[k]), np.uintp(ends[k])
-        lighter = weight[end] - weight[start]
-        if lighter != last or start < at:
-            last, at, constant, slope = lighter, np.uintp(0), 0.0, 0.0
-        while at < start:
-            share = (positive[at + np.uintp(1)] - positive[at]) / (
-                weight[n] - weight[at] - lighter
-            )
-            constant += share * (positive[n] - positive[at])
-            slope += share
-            at += np.uintp(1)
-        withheld = positive[end] - positive[start]
-        values[k] = (over[end] + constant - withheld * slope) / (positive[n] - withheld)
+    lighter = (weight[ends] - weight[starts])[order]
+    firsts = np.flatnonzero(np.diff(lighter, prepend=-1.0))
+    for first, stop in zip(firsts, np.append(firsts[1:], len(order)), strict=True):
+        same = order[first:stop]
+        _average_precision_alike(
+            positive, weight, over, starts[same], ends[same], lighter[first], values, same
+        )
     return values
+
+
+def _average_precision_alike(
+    positive: FloatArray,
+    weight: FloatArray,
+    over: FloatArray,
+    starts: IntArray,
+    ends: IntArray,
+    lighter: float,
+    values: FloatArray,
+    places: IntArray,
+) -> None:
+    """Put the values of windows that withhold the same weight in their places."""
+    reach = int(starts[-1])
+    slope, constant = np.zeros(reach + 1), np.zeros(reach + 1)
+
+    def terms(begin: int, end: int) -> None:
+        lower = positive[begin:end]
+        share = (positive[begin + 1 : end + 1] - lower) / (
+            weight[-1] - weight[begin:end] - lighter
+        )
+        slope[begin + 1 : end + 1] = share
+        constant[begin + 1 : end + 1] = share * (positive[-1] - lower)
+
+    def fill(begin: int, end: int) -> None:
+        start, stop = starts[begin:end], ends[begin:end]
+        withheld = positive[stop] - positive[start]
+        value = over[stop] + constant[start] - withheld * slope[start]
+        values[places[begin:end]] = value / (positive[-1] - withheld)
+
+    over_rows(terms, reach, size=ATOMS_AT_A_TIME)
+    for sums in (slope, constant):
+        np.cumsum(sums, out=sums)
+    over_rows(fill, len(starts), size=ATOMS_AT_A_TIME)

@@ -4,14 +4,14 @@ Names follow the paper: ``above_neg`` and ``above_pos`` are its n- and n+, the t
 t-left and t-right. Counts are whole numbers, compared as such.
 """
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels._jit import compiled, compiled_parallel
-from abstain._kernels.atom_labels import draw_counts
-from abstain._kernels.counter_random import draw_key
+from abstain._kernels._jit import compiled
+from abstain._kernels._threads import over_rows
+from abstain._kernels.atom_labels import drawn_positives
+from abstain._kernels.counter_random import Bits, draw_key
 
 __all__ = ["sampled_sensitivities"]
 
@@ -20,22 +20,28 @@ Counts = NDArray[np.uint32]
 
 # Samples are added up in this many parts, whatever the number of threads.
 PARTS = 8
+_LABELS_AT_A_TIME = 2**20
+# Fewer labels than this are sampled before a thread is awake.
+_WORTH_A_THREAD = 100_000
 
 
 @compiled
-def _counts_above(
-    weight: FloatArray,
-    p: FloatArray,
-    unit: bool,
-    key: np.uint64,
-    above_pos: Counts,
-    above_neg: Counts,
-) -> None:
-    """Sample labels and count them at or above each boundary (steps 1 and 2)."""
-    n = len(p)
+def _draw_labels(p: FloatArray, key: np.uint64, above_pos: Counts) -> None:
+    """Sample a label for each atom of weight 1: those of ``drawn_positives``, on the fly."""
+    for i in range(len(p)):
+        state = key + np.uint64(i) * np.uint64(0x9E3779B97F4A7C15)
+        state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        state = state ^ (state >> np.uint64(31))
+        u = float(state >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+        above_pos[i] = 1 if u < p[i] else 0
+
+
+@compiled
+def _counts_above(weight: FloatArray, unit: bool, above_pos: Counts, above_neg: Counts) -> None:
+    """Turn the positives at each atom into counts at or above each boundary (step 2)."""
+    n = len(weight)
     above_pos[n] = above_neg[n] = 0
-    # Labels first, sums after: loops without an order run on vector registers.
-    draw_counts(weight, p, unit, key, above_pos)
     for i in range(n - 1, -1, -1):
         count = 1 if unit else int(weight[i])
         above_neg[i] = above_neg[i + 1] + count - above_pos[i]
@@ -101,30 +107,33 @@ def _add_sensitivities(
 
 @compiled
 def _add_samples(
-    part: int,
     weight: FloatArray,
     p: FloatArray,
+    positives: FloatArray,
+    keys: Bits,
     windows: tuple[Counts, Counts],
     heaviest: int,
     level: float,
-    n_samples: int,
-    seed: int,
     sums: FloatArray,
     undefined: Counts,
 ) -> None:
-    """Add every PARTS-th sample's sensitivities."""
-    n, total, unit = len(p), int(weight.sum()), bool((weight == 1.0).all())
+    """Add the sensitivities of some samples: of given positives, or of labels to be drawn."""
+    n, total, unit = len(p), int(weight.sum()), len(positives) == 0
     above_pos, above_neg = np.empty(n + 1, dtype=np.uint32), np.empty(n + 1, dtype=np.uint32)
     first = np.empty(total + 1, dtype=np.uint32)
     t_left, t_right = np.empty(total + 1, dtype=np.uint32), np.empty(total + 1, dtype=np.uint32)
-    for sample in range(part, n_samples, PARTS):
-        _counts_above(weight, p, unit, draw_key(seed, sample), above_pos, above_neg)
+    for sample in range(len(keys)):
+        # Labels first, sums after: loops without an order run on vector registers.
+        if unit:
+            _draw_labels(p, keys[sample], above_pos)
+        else:
+            above_pos[:n] = positives[sample]
+        _counts_above(weight, unit, above_pos, above_neg)
         most = min(heaviest, above_neg[0])
         _thresholds(above_neg, unit, most, level, first, t_left, t_right)
         _add_sensitivities(above_pos, above_neg, (t_left, t_right), windows, sums, undefined)
 
 
-@compiled_parallel
 def sampled_sensitivities(
     weight: FloatArray,
     p: FloatArray,
@@ -139,23 +148,31 @@ def sampled_sensitivities(
     its mean.
     """
     starts, ends = windows
-    n_windows = len(starts)
-    below = np.zeros(len(p) + 1)
-    below[1:] = np.cumsum(weight)
+    below = np.concatenate([[0.0], np.cumsum(weight)])
     heaviest = int((below[ends] - below[starts]).max())
-    sums = np.zeros((PARTS, n_windows))
-    undefined = np.zeros((PARTS, n_windows), dtype=np.uint32)
+    sums = np.zeros((PARTS, len(starts)))
+    undefined = np.zeros((PARTS, len(starts)), dtype=np.uint32)
     # Half the size, to stay nearer in the cache.
     narrow = (starts.astype(np.uint32), ends.astype(np.uint32))
-    for part in numba.prange(PARTS):
-        _add_samples(
-            part, weight, p, narrow, heaviest, level, n_samples, seed, sums[part], undefined[part]
-        )
-    result = np.zeros(n_windows)
-    for k in range(n_windows):
-        count = n_samples
-        for part in range(PARTS):
-            result[k] += sums[part, k]
-            count -= undefined[part, k]
-        result[k] /= count
+    unit = bool((weight == 1.0).all())
+    keys = draw_key(seed, np.arange(n_samples))
+
+    # Labels of heavier atoms are drawn beforehand, so many samples at a time.
+    most = n_samples if unit else max(1, _LABELS_AT_A_TIME // len(p))
+
+    def add(begin: int, end: int) -> None:
+        for part in range(begin, end):
+            until = n_samples * (part + 1) // PARTS
+            for first in range(n_samples * part // PARTS, until, most):
+                some = keys[first : min(first + most, until)]
+                drawn = np.empty((0, len(p)))
+                if not unit:
+                    drawn = drawn_positives(weight, p, first, len(some), seed)
+                own = sums[part], undefined[part]
+                _add_samples(weight, p, drawn, some, narrow, heaviest, level, *own)
+
+    over_rows(add, PARTS, size=1 if n_samples * len(p) >= _WORTH_A_THREAD else PARTS)
+    counts = n_samples - undefined.sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        result: FloatArray = sums.sum(axis=0) / counts
     return result

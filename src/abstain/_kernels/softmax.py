@@ -3,103 +3,78 @@
 Fitting needs the log loss with its first two derivatives, in one pass over the rows.
 """
 
-import math
-from functools import partial
-
-import numba
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels._jit import SMALL_IN_DESCENT, compiled, compiled_parallel
-from abstain._kernels.gram import add_gram, rows_at_a_time
+from abstain._kernels._columns import by_columns, columns_of, first_highest, rows_at_a_time
+from abstain._kernels._threads import summed_over_rows
+from abstain._numerics import one_blas_thread
 
-__all__ = ["log_softmax", "one_versus_rest_log_odds", "scaled_softmax", "scaling_derivatives"]
+__all__ = [
+    "log_softmax",
+    "normalise",
+    "one_versus_rest_log_odds",
+    "scaled_softmax",
+    "scaling_derivatives",
+]
 
 
-@compiled_parallel
+def normalise(columns: FloatArray) -> FloatArray:
+    """Turn columns of logits into probabilities, in place; return the log of the normaliser."""
+    highest = columns.max(axis=0)
+    columns -= highest
+    np.exp(columns, out=columns)
+    total = columns.sum(axis=0)
+    columns /= total
+    log_total: FloatArray = np.log(total, out=total)
+    log_total += highest
+    return log_total
+
+
 def scaled_softmax(logits: FloatArray, slope: FloatArray, bias: FloatArray) -> FloatArray:
     """Return ``softmax(slope * logits + bias)`` of every row.
 
     One row is one fixed sequence of operations, so it comes out the same alone as in a batch.
     """
-    n, n_classes = logits.shape
-    result = np.empty((n, n_classes))
-    for x in numba.prange(n):
-        highest = -np.inf
-        for i in range(n_classes):
-            result[x, i] = slope[i] * logits[x, i] + bias[i]
-            highest = max(highest, result[x, i])
-        total = 0.0
-        for i in range(n_classes):
-            result[x, i] = math.exp(result[x, i] - highest)
-            total += result[x, i]
-        for i in range(n_classes):
-            result[x, i] /= total
-    return result
+
+    def softmax(columns: FloatArray) -> FloatArray:
+        columns *= slope[:, None]
+        columns += bias[:, None]
+        normalise(columns)
+        return columns
+
+    return by_columns(softmax, logits)
 
 
-@compiled_parallel
 def log_softmax(logits: FloatArray) -> FloatArray:
     """Return the logarithm of ``softmax(logits)`` of every row."""
-    n, n_classes = logits.shape
-    result = np.empty((n, n_classes))
-    for x in numba.prange(n):
-        highest = -np.inf
-        for i in range(n_classes):
-            highest = max(highest, logits[x, i])
-        total = 0.0
-        for i in range(n_classes):
-            total += math.exp(logits[x, i] - highest)
-        for i in range(n_classes):
-            result[x, i] = logits[x, i] - highest - math.log(total)
-    return result
+
+    def logs(columns: FloatArray) -> FloatArray:
+        columns -= columns.max(axis=0)
+        columns -= np.log(np.exp(columns).sum(axis=0))
+        return columns
+
+    return by_columns(logs, logits)
 
 
-@compiled_parallel
 def one_versus_rest_log_odds(logits: FloatArray) -> FloatArray:
     """Return ``log(p / (1 - p))`` of every class, p being the softmax of the row."""
-    n, n_classes = logits.shape
-    result = np.empty((n, n_classes))
-    for x in numba.prange(n):
-        top = 0
-        for i in range(n_classes):
-            if logits[x, i] > logits[x, top]:
-                top = i
-        others = 0.0
-        for i in range(n_classes):
-            if i != top:
-                others += math.exp(logits[x, i] - logits[x, top])
-        for i in range(n_classes):
-            # The rest of any class but the top one contains the top one, so no digits cancel.
-            gap = logits[x, i] - logits[x, top]
-            rest = others if i == top else 1.0 + others - math.exp(gap)
-            result[x, i] = gap - math.log(rest)
-    return result
+
+    def log_odds(columns: FloatArray) -> FloatArray:
+        top = first_highest(columns), np.arange(columns.shape[1])
+        columns -= columns[top]
+        shares = np.exp(columns)
+        shares[top] = 0.0
+        others = shares.sum(axis=0)
+        # The rest of any class but the top one contains the top one, so no digits cancel.
+        rest = 1.0 + others - shares
+        rest[top] = others
+        columns -= np.log(rest, out=rest)
+        return columns
+
+    return by_columns(log_odds, logits)
 
 
-@compiled
-def _row_loss(
-    z: FloatArray, target: FloatArray, slope: FloatArray, bias: FloatArray, p: FloatArray
-) -> float:
-    """Fill p with the row's probabilities; return its cross entropy with the target."""
-    n_classes = len(z)
-    highest = -np.inf
-    for i in range(n_classes):
-        p[i] = slope[i] * z[i] + bias[i]
-        highest = max(highest, p[i])
-    loss = highest
-    for i in range(n_classes):
-        loss -= target[i] * p[i]
-    total = 0.0
-    for i in range(n_classes):
-        p[i] = math.exp(p[i] - highest)
-        total += p[i]
-    for i in range(n_classes):
-        p[i] /= total
-    return loss + math.log(total)
-
-
-@partial(compiled_parallel, small=SMALL_IN_DESCENT)
 def scaling_derivatives(
     logits: FloatArray,
     codes: IntArray,
@@ -114,52 +89,50 @@ def scaling_derivatives(
 
     The parameters are the slope (one if shared, else one per class) followed by the biases. A
     row of class c aims at the distribution ``targets[c]``. The Hessian of a row is
-    ``D - q q'`` with q the probability-weighted features, so it is summed as that.
+    ``D - q q'`` with q the probability-weighted features, so it is summed as that. Partial
+    sums are kept of at most ``n_blocks`` blocks of rows.
     """
     n, n_classes = logits.shape
-    m = 1 if shared else n_classes
-    k = m + n_classes
-    losses = np.zeros(n_blocks)
-    gradients = np.zeros((n_blocks, k))
-    hessians = np.zeros((n_blocks, k, k))
-    for block in numba.prange(n_blocks):
-        p = np.empty(n_classes)
-        q = np.zeros((k, rows_at_a_time(k)))
-        filled = 0
-        gradient = gradients[block]
-        hessian = hessians[block]
-        for x in range(n * block // n_blocks, n * (block + 1) // n_blocks):
-            z = logits[x]
-            target = targets[codes[x]]
-            w = weight[x]
-            root = math.sqrt(w)
-            losses[block] += w * _row_loss(z, target, slope, bias, p)
-            for i in range(m):
-                q[i, filled] = 0.0
-            for i in range(n_classes):
-                a = 0 if shared else i
-                residual = w * (p[i] - target[i])
-                gradient[a] += residual * z[i]
-                gradient[m + i] += residual
-                q[a, filled] += root * p[i] * z[i]
-                q[m + i, filled] = root * p[i]
-                hessian[a, a] += w * p[i] * z[i] * z[i]
-                hessian[a, m + i] += w * p[i] * z[i]
-                hessian[m + i, m + i] += w * p[i]
-            filled += 1
-            if filled == q.shape[1]:
-                add_gram(hessian, q, -1.0)
-                filled = 0
-        q[:, filled:] = 0.0
-        add_gram(hessian, q, -1.0)
-    loss = 0.0
-    gradient = np.zeros(k)
-    hessian = np.zeros((k, k))
-    for block in range(n_blocks):
-        loss += losses[block]
-        gradient += gradients[block]
-        hessian += hessians[block]
-    for i in range(k):
-        for j in range(i):
-            hessian[i, j] = hessian[j, i]
-    return loss, gradient, hessian
+    aims = np.ascontiguousarray(targets.T)
+
+    def derivatives(begin: int, end: int) -> tuple[FloatArray, ...]:
+        z, w = columns_of(logits[begin:end])[:, : end - begin], weight[begin:end]
+        aim = np.take(aims, codes[begin:end], axis=1)
+        p = slope[:, None] * z
+        p += bias[:, None]
+        aimed = np.einsum("ix,ix->x", aim, p)
+        loss = w @ (normalise(p) - aimed)
+        residual = np.subtract(p, aim, out=aim)
+        weighted = p * w
+        # D holds the sums of w p z z, w p z and w p; the gradient those of w (p - aim) (z, 1).
+        first = np.einsum("ix,ix->i", weighted, z)
+        diagonal = np.stack(
+            [np.einsum("ix,ix,ix->i", weighted, z, z), first, weighted.sum(axis=1)]
+        )
+        gradient = np.stack([np.einsum("ix,x,ix->i", residual, w, z), residual @ w])
+        by_slope = np.einsum("ix,ix->x", p, z)[None] if shared else p * z
+        q = np.concatenate([by_slope, p])
+        q *= np.sqrt(w)
+        return np.asarray(loss), gradient, diagonal, q @ q.T
+
+    size = rows_at_a_time(2 * n_classes)
+    with one_blas_thread():
+        loss, gradient, diagonal, products = summed_over_rows(
+            derivatives, n, size=size, most_blocks=n_blocks
+        )
+    return float(loss), _joined(gradient, shared), _curvature(diagonal, shared) - products
+
+
+def _joined(gradient: FloatArray, shared: bool) -> FloatArray:
+    by_slope, by_bias = gradient
+    return np.concatenate([by_slope.sum(keepdims=True) if shared else by_slope, by_bias])
+
+
+def _curvature(diagonal: FloatArray, shared: bool) -> FloatArray:
+    """Return the matrix D of slopes and biases."""
+    second, first, zeroth = diagonal
+    if shared:
+        both, across = second.sum(keepdims=True)[None], first[None]
+    else:
+        both, across = np.diag(second), np.diag(first)
+    return np.block([[both, across], [across.T, np.diag(zeroth)]])

@@ -2,7 +2,8 @@
 
 from abstain._numerics._binomial import auroc_lower, auroc_lower_expected, clopper_pearson
 from abstain._numerics._bins import Strategy, bin_numbers
-from abstain._numerics._newton import Minimum, minimise, one_blas_thread
+from abstain._numerics._blas import one_blas_thread
+from abstain._numerics._newton import Minimum, minimise
 from abstain._numerics._plain import nan_if_none, plain
 from abstain._numerics._progress import progress, progress_bar
 from abstain._numerics._registry import Registry

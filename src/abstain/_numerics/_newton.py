@@ -4,19 +4,16 @@ Each step goes to the lowest point of the quadratic model between the bounds, an
 until the objective falls. Calibration and label shift both use it.
 """
 
-import functools
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import linalg, optimize
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+from scipy import linalg
 
 from abstain._inputs import FloatArray
+from abstain._numerics._blas import one_blas_thread
 
-__all__ = ["Minimum", "minimise", "one_blas_thread"]
+__all__ = ["Minimum", "minimise"]
 
 #: Value, gradient and Hessian at a point.
 Objective = Callable[[FloatArray], tuple[float, FloatArray, FloatArray]]
@@ -68,21 +65,6 @@ def minimise(
     """
     with one_blas_thread():
         return _minimise(objective, start, lower, upper, max_iter)
-
-
-@functools.cache
-def _controller() -> Any:
-    return ThreadpoolController()
-
-
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Keep linear algebra on one thread.
-
-    The matrices are small, their sums then do not depend on the number of threads, and BLAS
-    threads that wait for work do not hold up those of the compiled loops.
-    """
-    limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return limit
 
 
 def _minimise(
@@ -165,6 +147,8 @@ def _newton_step(
         held |= crossed
     if float(gradient @ step) < 0 or not step.any():
         return step
+    from scipy import optimize  # rarely needed, and slow to import
+
     # H = L L', so the model is |L' d + L^-1 g|^2 / 2 up to a constant: least squares with bounds.
     root = _factor(hessian)
     aim = -linalg.solve_triangular(root, gradient, lower=True)

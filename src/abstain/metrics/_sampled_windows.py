@@ -6,10 +6,10 @@ The loop over M samples of its Algorithms 1 and 2, and the smoothing of Appendix
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-import numba
 import numpy as np
 
 from abstain._inputs import FloatArray
+from abstain._kernels._threads import n_threads
 from abstain._kernels.atom_labels import drawn_positives
 from abstain.summaries import Atoms
 
@@ -32,7 +32,7 @@ def average_over_labels(
     total: FloatArray | float = 0.0
     defined: FloatArray | float = 0.0
     block = max(8, LABELS_AT_A_TIME // len(atoms))
-    with ThreadPoolExecutor(numba.get_num_threads()) as threads:
+    with ThreadPoolExecutor(n_threads()) as threads:
         run = threads.map if len(atoms) >= WORTH_A_THREAD else map
         for first in range(0, n_samples, block):
             count = min(block, n_samples - first)
