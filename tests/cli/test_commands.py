@@ -192,7 +192,7 @@ def test_calibrate_measures_and_writes(abstain, clinic):
     assert lines[-1] == f"* used: {found['selected']}"
     code, _, err = abstain("calibrate", "validation.csv", *SCORES, "--out", "x.csv")
     assert code == 2
-    assert "NEW and --out go together" in err
+    assert "BATCH and --out go together" in err
 
 
 def test_doctor_passes_here_and_says_what_is_missing(abstain, monkeypatch):
