@@ -24,12 +24,14 @@ def _names(text: str | None) -> list[str]:
     from abstain import scores
 
     names = list(METHODS) if text is None else [name.strip() for name in text.split(",")]
-    for name in names:
-        if name != OWN:
-            try:
+    try:
+        for name in names:
+            if name == scores.DROPOUT_VARIANCE:
+                raise ValueError(f"{name} needs draws of test-time dropout, which no table holds.")
+            if name != OWN:
                 scores.get(name)
-            except ValueError as error:
-                raise click.BadParameter(str(error), param_hint="--methods") from error
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--methods") from error
     return names
 
 

@@ -144,8 +144,8 @@ def _write(out: Path, clinic: "ScreeningClinic", decisions: "Decisions[Policy]")
         with replacing(out / "roc.png") as temporary:
             _figure(clinic, decisions).savefig(temporary, format="png", dpi=120)
         written["roc.png"] = "ROC before and after, and who is referred"
-    except ImportError:
-        click.echo("roc.png needs matplotlib: pip install 'abstain[plots]'", err=True)
+    except ModuleNotFoundError as error:
+        click.echo(f"roc.png needs {error.name}: pip install 'abstain[plots]'", err=True)
     return [f"Wrote into {out}/"] + [f"  {name:<26}  {what}" for name, what in written.items()]
 
 
