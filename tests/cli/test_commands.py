@@ -12,7 +12,7 @@ import pytest
 from abstain import Policy
 from abstain.cli import _doctor, _main
 from abstain.cli._tables import write_columns
-from abstain.datasets import screening_clinic
+from abstain.datasets import screening_clinic, simulate_four_class_normal
 from abstain.evaluation import evaluate as evaluated
 from abstain.report import Report
 
@@ -154,12 +154,28 @@ def test_compare_realises_with_labels(abstain, clinic):
     assert json.loads(abstain(*command, "--json")[1])["metric"] == "auroc"
 
 
-def test_compare_knows_its_methods(abstain, clinic):
+def test_compare_takes_classes_by_name_where_labels_are_too(abstain):
+    simulation = simulate_four_class_normal(300, random_state=0)
+    columns = {f"p_{name}": simulation.proba[:, k] for k, name in enumerate("dbca")}
+    labels = {"y": np.array(list("dbca"))[simulation.y]}
+    write_columns(Path("a.csv"), columns | labels)
+    write_columns(Path("b.csv"), dict(sorted(columns.items())) | labels)
+    options = ("--metric", "accuracy", "--methods", "random", "--target-label", "y")
+    options = (*options, "--calibration", "temperature", "--repeats", "2", "--json")
+    first, second = (abstain("compare", name, name, *options)[1] for name in ("a.csv", "b.csv"))
+    assert json.loads(first) == json.loads(second)
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [("entropi", "Did you mean 'entropy'?"), ("dropout-variance", "needs draws of test-time")],
+)
+def test_compare_knows_its_methods(abstain, clinic, method, message):
     code, _, err = abstain(
-        "compare", "validation.csv", "target.csv", "--metric", "auroc", "--methods", "entropi"
+        "compare", "validation.csv", "target.csv", "--metric", "auroc", "--methods", method
     )
     assert code == 2
-    assert "Did you mean 'entropy'?" in " ".join(err.split())
+    assert message in " ".join(err.split())
 
 
 def test_evaluate_compares_with_the_truth(abstain, clinic):
@@ -192,7 +208,7 @@ def test_calibrate_measures_and_writes(abstain, clinic):
     assert lines[-1] == f"* used: {found['selected']}"
     code, _, err = abstain("calibrate", "validation.csv", *SCORES, "--out", "x.csv")
     assert code == 2
-    assert "NEW and --out go together" in err
+    assert "BATCH and --out go together" in err
 
 
 def test_doctor_passes_here_and_says_what_is_missing(abstain, monkeypatch):

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from abstain.cli._tables import read_predictions, write_columns
@@ -100,7 +101,7 @@ def test_where_nothing_can_be_proposed(abstain, clinic):
 def test_ids_and_groups_are_text(abstain, clinic):
     Path("t.csv").write_text("logit,id,site\n1.5,007,01\n2.5,008,01\n")
     rows = read_predictions(Path("t.csv"), scores="logit", identifier="id", group="site")
-    assert rows.ids.tolist() == ["007", "008"]
+    assert rows.ids.to_pylist() == ["007", "008"]
     assert rows.groups.tolist() == ["01", "01"]
     assert rows.files == (Path("t.csv"),)
 
@@ -126,3 +127,37 @@ def test_columns_in_another_order_are_the_same_classes(abstain):
     code, _, err = abstain("run", "v.csv", "u.csv", "--metric", "kappa", "--budget", "0.1")
     assert code == 1
     assert "u.csv has score columns for a, b; the fitted ones are for a, b, c, d" in err
+
+
+def test_numbers_and_categories_as_files_have_them(abstain, clinic):
+    sites = pa.array(["N", "S"] * 300).dictionary_encode()
+    whole = clinic.scores_target.round().astype(int)
+    write_columns(Path("t.parquet"), {"logit": whole, "site": sites})
+    write_columns(Path("t.csv"), {"logit": whole.astype(float)})
+    names = ("--id", "site", "--group", "site", "--out", "decisions.csv")
+    code, out, err = abstain("run", "validation.csv", "t.parquet", *SETTINGS, *names)
+    assert code == 0, err
+    assert json.loads(out) == json.loads(abstain("run", "validation.csv", "t.csv", *SETTINGS)[1])
+    assert Path("decisions.csv").read_text().splitlines()[2].startswith('"S",')
+
+
+def test_labels_that_are_numbers_are_compared_as_numbers(abstain):
+    simulation = simulate_four_class_normal(400, random_state=0)
+    columns = {f"p_{k}": simulation.proba[:, k] for k in (3, 0, 1, 2)}
+    run = ("run", "v.csv", "v.csv", "--metric", "kappa", "--budget", "0.1", "--json")
+    write_columns(Path("v.csv"), {**columns, "y": simulation.y})
+    assert json.loads(abstain(*run)[1])["classes"] == [3, 0, 1, 2]
+    write_columns(Path("v.csv"), {**columns, "y": [f"{label}" for label in simulation.y]})
+    assert json.loads(abstain(*run)[1])["classes"] == [3, 0, 1, 2]
+    write_columns(Path("v.parquet"), {**columns, "y": [f"{label}" for label in simulation.y]})
+    run = ("run", "v.parquet", "v.csv", *run[3:])
+    assert json.loads(abstain(*run)[1])["classes"] == ["3", "0", "1", "2"]
+
+
+def test_a_score_of_the_negative_class_is_refused(abstain, clinic):
+    names = np.array(["healthy", "ill"])
+    columns = {"p_healthy": -clinic.scores_val, "ill": names[clinic.y_val]}
+    write_columns(Path("validation.csv"), columns)
+    code, _, err = abstain("run", "validation.csv", "validation.csv", *SETTINGS, "--scores", "p_*")
+    assert code == 1
+    assert "a single score must be that of the positive class, 'ill'" in err

@@ -8,6 +8,7 @@ import pytest
 
 from abstain import Abstainer, Policy, __version__
 from abstain.cli._main import NAMES
+from abstain.cli._output import emit
 from abstain.cli._tables import write_columns
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 
@@ -47,7 +48,10 @@ def test_run_writes_what_the_library_decides(abstain, clinic):
     )
     with open("decisions.csv", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["patient", "abstain", "prediction", "p_0", "p_1"]
+    assert list(rows[0]) == ["patient", *library.to_frame().columns]
+    assert list(rows[0])[1:] == ["abstain", "reason", "prediction", "gain", "p_0", "p_1"]
+    assert {row["reason"] for row in rows} == {"", library.choice.region.describe()}
+    assert [float(row["gain"]) for row in rows] == library.gain.tolist()
     assert [row["abstain"] == "true" for row in rows] == library.abstain.tolist()
     assert rows[7]["patient"] == "007"
     assert float(rows[3]["p_1"]) == library.proba[3, 1]
@@ -64,6 +68,12 @@ def test_json_is_for_machines(abstain, clinic):
     assert found["estimate"]["after"]["value"] > found["estimate"]["before"]["value"]
 
 
+def test_what_is_not_a_number_is_null_in_json(capsys):
+    found = {"value": float("nan"), "interval": (np.float64("inf"), np.int64(1))}
+    emit(found, [], as_json=True)
+    assert json.loads(capsys.readouterr().out) == {"value": None, "interval": [None, 1]}
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_many_classes_are_named_by_their_columns(abstain, suffix):
     simulation = simulate_four_class_normal(1_000, random_state=0)
@@ -78,7 +88,9 @@ def test_many_classes_are_named_by_their_columns(abstain, suffix):
     assert code == 0, err
     with open("decisions.csv", newline="") as file:
         header = next(csv.reader(file))
-    assert header == ["row", "abstain", "prediction", "p_none", "p_mild", "p_bad", "p_worst"]
+    assert header == [
+        "row", "abstain", "reason", "prediction", "gain", "p_none", "p_mild", "p_bad", "p_worst",
+    ]  # fmt: skip
 
 
 def test_an_existing_file_is_kept_unless_forced(abstain, clinic):

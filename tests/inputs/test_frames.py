@@ -114,6 +114,31 @@ def test_a_missing_class_is_named(by_arrays, simulation):
         by_arrays.policy.apply(pandas.DataFrame(columns))
 
 
+def test_a_single_score_of_the_negative_class_is_refused(make):
+    clinic = screening_clinic(N, N, random_state=0)
+    names = np.array(["healthy", "ill"])
+    abstainer = abstainer_of("auroc", scale="logits").fit(clinic.scores_val, names[clinic.y_val])
+    abstainer.decide(make({"p_ill": clinic.scores_target}))
+    with pytest.raises(ValueError, match="p_healthy, which names the class 'healthy'; a single"):
+        abstainer.decide(make({"p_healthy": clinic.scores_target}))
+
+
+def test_carried_columns_keep_their_types(by_arrays, simulation):
+    days = pandas.date_range("2024-01-01", periods=N, tz="UTC")
+    frame = pandas.DataFrame(columns_of(simulation)).assign(
+        site=pandas.Categorical(["N", "S"] * (N // 2)),
+        day=days,
+        age=pandas.array([None, 7] * (N // 2), dtype="Int64"),
+    )
+    result = by_arrays.policy.apply(frame).to_frame()
+    carried = ["site", "day", "age"]
+    pandas.testing.assert_frame_equal(result[carried], frame[carried])
+    table = pyarrow.Table.from_pandas(frame, preserve_index=False)
+    kept = by_arrays.policy.apply(table).to_frame().select(carried)
+    assert kept.cast(table.select(carried).schema).equals(table.select(carried))
+    assert kept.schema.types == table.select(carried).schema.types
+
+
 class Tensor:
     """What a tensor on a device looks like to the door: it must be moved, once."""
 

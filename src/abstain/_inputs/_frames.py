@@ -98,10 +98,11 @@ def to_native_frame(columns: dict[str, Any], *, like: Any, carried: tuple[str, .
     if like is None:
         return nw.from_dict(columns, backend=_any_backend()).to_native()
     source = nw.from_native(like, eager_only=True)
-    data = {name: source[name].to_numpy() for name in carried} | columns
-    result = nw.from_dict(data, backend=nw.get_native_namespace(like)).to_native()
-    index = nw.maybe_get_index(source)
-    return result if index is None else result.set_axis(index)
+    backend = nw.get_native_namespace(like)
+    # Carried columns stay what they are: a category, a date, a gap survive no array.
+    made = [nw.new_series(name, values, backend=backend) for name, values in columns.items()]
+    names = dict.fromkeys([*carried, *columns])
+    return source.with_columns(*made).select(*names).to_native()
 
 
 def _frame(scores: Any) -> Any:
@@ -126,12 +127,23 @@ def _score_columns(columns: list[str], classes: NDArray[Any] | None) -> list[str
     allowed = (1, 2) if len(classes) == 2 else (len(classes),)
     for candidates in (marked, columns):
         if len(candidates) in allowed:
+            _check_positive(candidates, classes.tolist())
             return candidates
     raise ValueError(
         f"`scores` must have a column for each class, named by it: "
         f"{', '.join(f'{PREFIX}{label}' for label in classes.tolist())}; "
         f"its columns are {', '.join(columns)}."
     )
+
+
+def _check_positive(columns: list[str], classes: list[Any]) -> None:
+    """Refuse a single score that is named by the class it would be taken for the opposite of."""
+    if len(columns) == 1 and columns[0].removeprefix(PREFIX) == str(classes[0]):
+        raise ValueError(
+            f"`scores` has the one score column {columns[0]}, which names the class "
+            f"{classes[0]!r}; a single score must be that of the positive class, {classes[1]!r}. "
+            f"Pass it, or both columns."
+        )
 
 
 def _any_backend() -> str:

@@ -20,6 +20,6 @@ def main() -> None:
 def missing_package(error: ImportError) -> str | None:
     """Return what to install where the error is that of a package the command line needs."""
     name = (error.name or "").partition(".")[0]
-    if name not in {"click", "pyarrow", "rich"}:
+    if name not in {"click", "narwhals", "pyarrow", "rich"}:
         return None
     return f"the command line needs {name}, which comes with an extra: pip install 'abstain[cli]'"

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from abstain.cli._options import check_with
+from abstain.cli._options import FILE, check_with
 
 __all__ = ["amount", "amount_options"]
 
@@ -66,7 +66,6 @@ _OPTIONS = [
     ),
     click.option(
         "--target",
-        "goal",
         callback=check_with(_goal),
         help="Withhold as few as reach this: 0.95, or sensitivity=0.85,specificity=0.80.",
     ),
@@ -77,7 +76,7 @@ _OPTIONS = [
     ),
     click.option(
         "--errors",
-        type=click.Path(path_type=Path),
+        type=FILE,
         callback=check_with(_matrix),
         help="With --cost: a CSV matrix of what errors cost, a row per true class, no header.  "
         "[default: every error costs 1]",
@@ -110,19 +109,15 @@ def amount_options(command: F) -> F:
 def amount(
     *,
     budget: float | None,
-    goal: float | dict[str, float] | None,
+    target: float | dict[str, float] | None,
     cost: float | list[float] | None,
     errors: Any,
     value_of_metric: float | None,
-    confidence: float | None,
-    prior_range: tuple[float, float] | None,
+    **others: Any,
 ) -> dict[str, Any]:
     """Return the keyword arguments of ``Abstainer`` that the options stand for."""
-    given = [
-        name
-        for name, value in (("--budget", budget), ("--target", goal), ("--cost", cost))
-        if value is not None
-    ]
+    amounts = {"--budget": budget, "--target": target, "--cost": cost}
+    given = [name for name, value in amounts.items() if value is not None]
     if len(given) != 1:
         raise click.UsageError(
             f"Give exactly one of --budget, --target, --cost; "
@@ -136,10 +131,4 @@ def amount(
         costs = None if cost is None else Cost(cost, errors, value_of_metric=value_of_metric)
     except (TypeError, ValueError) as error:
         raise click.UsageError(str(error)) from error
-    return {
-        "budget": budget,
-        "target": goal,
-        "cost": costs,
-        "confidence": confidence,
-        "prior_range": prior_range,
-    }
+    return {**others, "budget": budget, "target": target, "cost": costs}

@@ -1,28 +1,26 @@
 """``abstain apply``: a saved rule and new predictions in, decisions out."""
 
-import json
 from pathlib import Path
 
 import click
 
-from abstain.cli._options import check_outputs, force_option, id_option, json_option, scores_option
+from abstain.cli import _options as option
+from abstain.cli._output import check_outputs, emit, wrote
 
 __all__ = ["apply"]
 
 
-@click.command(epilog="Example: abstain apply triage.json new.csv --scores p_ill --out out.csv")
-@click.argument("policy", type=click.Path(path_type=Path))
-@click.argument("new", type=click.Path(path_type=Path))
-@scores_option
-@id_option
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Write one row per decision (CSV or Parquet)."
-)
-@force_option
-@json_option
+@click.command(epilog="Example: abstain apply triage.json batch.csv --scores p_ill --out out.csv")
+@option.policy
+@option.batch
+@option.scores
+@option.identifier
+@option.out
+@option.force
+@option.as_json
 def apply(
     policy: Path,
-    new: Path,
+    batch: Path,
     *,
     scores: str,
     identifier: str | None,
@@ -30,7 +28,7 @@ def apply(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Decide about the rows of NEW by the rule in POLICY, as it stands.
+    """Decide about the rows of BATCH by the rule in POLICY, as it stands.
 
     Scores must be of the classifier, and on the scale, that the policy was made with.
     """
@@ -38,14 +36,13 @@ def apply(
 
     from abstain import Policy
     from abstain.cli._summary import facts, lines
-    from abstain.cli._tables import read_predictions, scores_for, write_decisions
+    from abstain.cli._tables import read_predictions, write_decisions
 
     rule = Policy.load(policy)
-    rows = read_predictions(new, scores=scores, identifier=identifier)
-    decisions = rule.apply(scores_for(rows, rule.classes, new))
+    rows = read_predictions(batch, scores=scores, identifier=identifier)
+    decisions = rule.apply(rows.scores_for(rule.classes))
     if out is not None:
-        write_decisions(out, decisions, rows.ids, identifier or "row")
+        write_decisions(out, decisions, rows.ids, rows.id_name)
     found = facts(decisions)
-    click.echo(json.dumps(found, indent=2) if as_json else "\n".join(lines(found)))
-    if out is not None:
-        click.echo(f"Wrote decisions to {out}", err=True)
+    emit(found, lines(found), as_json)
+    wrote("decisions", out)

@@ -1,21 +1,12 @@
 """``abstain calibrate``: how well scores can be calibrated, and calibrated probabilities."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
-from abstain.cli._options import (
-    calibration_option,
-    check_outputs,
-    force_option,
-    id_option,
-    json_option,
-    label_option,
-    scale_option,
-    scores_option,
-)
+from abstain.cli import _options as option
+from abstain.cli._output import check_outputs, emit, wrote
 
 __all__ = ["calibrate"]
 
@@ -26,24 +17,22 @@ METHODS = {
 
 
 @click.command(
-    epilog="Example: abstain calibrate validation.csv new.csv --scores p_ill --label ill "
+    epilog="Example: abstain calibrate validation.csv batch.csv --scores p_ill --label ill "
     "--out calibrated.csv"
 )
-@click.argument("validation", type=click.Path(path_type=Path))
-@click.argument("new", type=click.Path(path_type=Path), required=False)
-@scores_option
-@label_option
-@id_option
-@scale_option
-@calibration_option
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Write the probabilities of NEW (CSV, Parquet)."
-)
-@force_option
-@json_option
+@option.validation
+@click.argument("batch", type=option.FILE, required=False)
+@option.scores
+@option.label
+@option.identifier
+@option.scale
+@option.calibration
+@click.option("--out", type=option.FILE, help="Write the probabilities of BATCH (CSV, Parquet).")
+@option.force
+@option.as_json
 def calibrate(
     validation: Path,
-    new: Path | None,
+    batch: Path | None,
     *,
     scores: str,
     label: str,
@@ -54,36 +43,35 @@ def calibrate(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Compare calibrations on VALIDATION, and calibrate the scores of NEW.
+    """Compare calibrations on VALIDATION, and calibrate the scores of BATCH.
 
     Each is fitted on one half of VALIDATION and measured on the other, both ways round. With
-    NEW and --out its calibrated probabilities are written; they are not adapted to a shift.
+    BATCH and --out its calibrated probabilities are written; they are not adapted to a shift.
     """
-    if (new is None) != (out is None):
-        raise click.UsageError("NEW and --out go together: what to calibrate, and where to.")
+    if (batch is None) != (out is None):
+        raise click.UsageError("BATCH and --out go together: what to calibrate, and where to.")
     check_outputs(out, force=force)
 
-    from abstain import calibration as calibrations
-    from abstain.cli._tables import named_classes, read_predictions, scores_for, write_columns
+    from abstain.cli._calibrated import fitted_calibrator
+    from abstain.cli._tables import read_predictions, write_columns
 
     source = read_predictions(validation, scores=scores, label=label)
-    labels, classes = named_classes(source.labels, source.classes)
-    fitted = calibrations.get(calibration, scale=scale).fit(source.scores, labels, classes=classes)
+    fitted = fitted_calibrator(source, calibration, scale)
+    values = source.array_for(fitted.classes_)
     found = {
-        "rows": len(labels),
-        "selected": getattr(fitted, "selected_", fitted.name),
-        "methods": _measured(source.scores, labels, fitted.classes_, scale),
+        "rows": len(values),
+        "selected": fitted.name,
+        "methods": _measured(values, source.labels, fitted.classes_, scale),
     }
-    click.echo(json.dumps(found, indent=2) if as_json else "\n".join(_lines(found)))
-    if new is not None and out is not None:
-        rows = read_predictions(new, scores=scores, identifier=identifier)
-        proba = fitted.predict_proba(scores_for(rows, fitted.classes_, new))
-        names = {} if rows.ids is None else {identifier or "row": rows.ids}
-        columns = {
-            f"p_{name}": values for name, values in zip(fitted.classes_, proba.T, strict=True)
-        }
-        write_columns(out, {**names, **columns})
-        click.echo(f"Wrote calibrated probabilities to {out}", err=True)
+    emit(found, _lines(found), as_json)
+    if batch is not None and out is not None:
+        rows = read_predictions(batch, scores=scores, identifier=identifier)
+        proba = fitted.predict_proba(rows.array_for(fitted.classes_))
+        columns = {} if rows.ids is None else {rows.id_name: rows.ids}
+        for name, column in zip(fitted.classes_, proba.T, strict=True):
+            columns[f"p_{name}"] = column
+        write_columns(out, columns)
+        wrote("calibrated probabilities", out)
 
 
 def _measured(scores: Any, labels: Any, classes: Any, scale: Any) -> dict[str, dict[str, float]]:

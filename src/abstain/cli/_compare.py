@@ -1,20 +1,17 @@
 """``abstain compare``: every method side by side, estimated, or realised where labels are."""
 
-import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from abstain.cli._options import (
-    calibration_option,
-    json_option,
-    label_option,
-    metric_option,
-    scale_option,
-    scores_option,
-    shift_option,
-)
+from abstain.cli import _options as option
+from abstain.cli._output import emit
+
+if TYPE_CHECKING:
+    from abstain.cli._tables import Predictions
+    from abstain.evaluation import ResultTable
 
 __all__ = ["compare"]
 
@@ -24,25 +21,27 @@ METHODS = (OWN, "max-probability", "entropy", "margin", "js-divergence", "random
 
 
 def _names(text: str | None) -> list[str]:
-    from abstain import baselines
+    from abstain import scores
 
     names = list(METHODS) if text is None else [name.strip() for name in text.split(",")]
-    for name in names:
-        if name != OWN:
-            try:
-                baselines.get(name)
-            except ValueError as error:
-                raise click.BadParameter(str(error), param_hint="--methods") from error
+    try:
+        for name in names:
+            if name == scores.DROPOUT_VARIANCE:
+                raise ValueError(f"{name} needs draws of test-time dropout, which no table holds.")
+            if name != OWN:
+                scores.get(name)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--methods") from error
     return names
 
 
 @click.command(
-    epilog="Example: abstain compare validation.csv target.csv --label ill --scores p_ill "
+    epilog="Example: abstain compare validation.csv batch.csv --label ill --scores p_ill "
     "--metric auroc --budget 0.1 --budget 0.3 --target-label ill"
 )
-@click.argument("validation", type=click.Path(path_type=Path))
-@click.argument("target", type=click.Path(path_type=Path))
-@metric_option
+@option.validation
+@option.batch
+@option.metric
 @click.option(
     "--budget",
     "budgets",
@@ -54,7 +53,7 @@ def _names(text: str | None) -> list[str]:
 )
 @click.option(
     "--target-label",
-    help="The column with the true label in TARGET: compare realised values, over resamples. "
+    help="The column with the true label in BATCH: compare realised values, over resamples. "
     "Without it values are estimated.",
 )
 @click.option(
@@ -69,16 +68,16 @@ def _names(text: str | None) -> list[str]:
     show_default=True,
     help="With --target-label: how many paired resamples.",
 )
-@scores_option
-@label_option
-@scale_option
-@calibration_option
-@shift_option
-@click.option("--random-state", type=int, default=0, show_default=True, help="Seed.")
-@json_option
+@option.scores
+@option.label
+@option.scale
+@option.calibration
+@option.shift
+@option.random_state
+@option.as_json
 def compare(
     validation: Path,
-    target: Path,
+    batch: Path,
     *,
     budgets: tuple[float, ...],
     target_label: str | None,
@@ -91,74 +90,87 @@ def compare(
 ) -> None:
     """Compare ways of choosing whom to withhold.
 
-    VALIDATION is a table of scores with true labels, TARGET one of new rows. With true labels
-    of TARGET the best methods of each column are marked: those that no other beats in a paired
+    VALIDATION is a table of scores with true labels, BATCH one of new rows. With true labels
+    of BATCH the best methods of each column are marked: those that no other beats in a paired
     test over resamples.
     """
     names = _names(methods)
 
-    from abstain.cli._tables import named_classes, read_predictions, scores_for
+    from abstain.cli._tables import read_predictions
 
     source = read_predictions(validation, scores=scores, label=label)
-    new = read_predictions(target, scores=scores, label=target_label)
-    y_val, classes = named_classes(source.labels, source.classes)
-    columns = scores_for(new, source.classes or (), target)
+    new = read_predictions(batch, scores=scores, label=target_label)
     if target_label is None:
-        found = _estimated(names, budgets, source.scores, y_val, classes, columns, settings)
-        click.echo(json.dumps(found, indent=2) if as_json else "\n".join(_lines(found)))
+        found = _estimated(names, budgets, source, new, **settings)
+        emit(found, _lines(found), as_json)
         return
-    y_new, _ = named_classes(new.labels, new.classes)
-    table = _realised(names, budgets, repeats, (source.scores, y_val, columns, y_new), settings)
+    table = _realised(names, budgets, repeats, source, new, **settings)
     found = {"metric": settings["metric"].name, "estimated": False, **table.to_dict()}
-    click.echo(json.dumps(found, indent=2) if as_json else table.to_text())
+    emit(found, [table.to_text()], as_json)
 
 
 def _realised(
     names: list[str],
     budgets: tuple[float, ...],
     repeats: int,
-    data: tuple[Any, Any, Any, Any],
-    settings: dict[str, Any],
-) -> Any:
+    source: "Predictions",
+    new: "Predictions",
+    *,
+    metric: Any,
+    scale: Any,
+    **settings: Any,
+) -> "ResultTable":
     from abstain.evaluation import Dataset
     from abstain.evaluation import compare as compared
 
-    return compared(
-        names,
-        Dataset(*data, scale=settings["scale"]),
-        settings["metric"],
-        budgets,
-        repeats=repeats,
-        calibration=settings["calibration"],
-        shift=settings["shift"],
-        random_state=settings["random_state"],
+    # Arrays have no names: their columns are taken in the order of the sorted labels.
+    classes = sorted(source.classes or ())
+    data = Dataset(
+        source.array_for(classes), source.labels, new.array_for(classes), new.labels, scale=scale
     )
+    return compared(names, data, metric, budgets, repeats=repeats, **settings)
 
 
 def _estimated(
     names: list[str],
     budgets: tuple[float, ...],
-    scores_val: Any,
-    y_val: Any,
-    classes: Any,
-    scores_new: Any,
-    settings: dict[str, Any],
+    source: "Predictions",
+    new: "Predictions",
+    *,
+    metric: Any,
+    scale: Any,
+    calibration: str,
+    shift: str,
+    random_state: int,
 ) -> dict[str, Any]:
-    """Estimate the metric without labels for each method and budget."""
-    from abstain import Abstainer
-    from abstain.evaluation import progress
+    """Estimate the metric without labels for each method and budget, on one summary."""
+    from abstain import shift as shifts
+    from abstain._inputs import both_columns, check_seed
+    from abstain._numerics import progress
+    from abstain.cli._calibrated import calibrated
+    from abstain.estimation import estimate_choice
+    from abstain.selection import Selection
+    from abstain.summaries import summarise
 
-    abstainer = Abstainer(budget=budgets[0], **settings).fit(scores_val, y_val, classes=classes)
-    rows: dict[str, list[dict[str, Any]]] = {}
-    base = None
+    estimator, seed = shifts.get(shift), check_seed(random_state)
+    calibrator, labelled, proba = calibrated(
+        source, new, calibration, scale, estimating_shift=estimator.name != "none"
+    )
+    metric.check_n_classes(len(calibrator.classes_))
+    summary = summarise(proba if metric.ranks else both_columns(proba))
+    ratios = estimator.fit_summaries(labelled, summary).weights_
+    now = summary.adapted(ratios)
+    methods: dict[str, list[dict[str, Any]]] = {}
     for name in progress(names, "compare"):
-        for budget in budgets:
-            abstainer.set_params(budget=budget, score=None if name == OWN else name)
-            estimate = abstainer.decide(scores_new).estimate
-            base = estimate.before.value
-            after = {"value": estimate.after.value, "interval": list(estimate.after.interval)}
-            rows.setdefault(name, []).append({"budget": budget, **after})
-    return {"metric": settings["metric"].name, "estimated": True, "base": base, "methods": rows}
+        selection = Selection(score=None if name == OWN else name)
+        curve = selection.curve(metric, now, budgets, seed=seed, labelled=labelled, weights=ratios)
+        estimates = [estimate_choice(metric, now, choice, seed=seed) for choice in curve.choices]
+        methods[name] = [
+            {"budget": budget, **asdict(estimate.after)}
+            for budget, estimate in zip(budgets, estimates, strict=True)
+        ]
+    base = estimates[0].before.value
+    return {"metric": metric.name, "estimated": True, "base": base, "methods": methods}
 
 
 def _lines(found: dict[str, Any]) -> list[str]:

@@ -1,6 +1,5 @@
 """``abstain demo``: the whole flow once, on a simulated screening clinic, offline."""
 
-import json
 import os
 import shutil
 import sys
@@ -9,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from abstain.cli._options import json_option, this_command
+from abstain.cli import _options as option
+from abstain.cli._output import emit
 
 if TYPE_CHECKING:
-    from abstain import Decisions
+    from abstain import Decisions, Policy
     from abstain.datasets import ScreeningClinic
     from abstain.report import Report
 
@@ -35,7 +35,7 @@ METHODS = {
     show_default=True,
     help="The folder to write into; made if it is not there.",
 )
-@json_option
+@option.as_json
 def demo(out: Path, *, as_json: bool) -> None:
     """Show the whole flow on a simulated screening clinic."""
     from abstain.datasets import screening_clinic
@@ -45,25 +45,23 @@ def demo(out: Path, *, as_json: bool) -> None:
     ours = results["abstain, for this metric"]
     out.mkdir(parents=True, exist_ok=True)
     written = _write(out, clinic, ours)
-    if as_json:
-        click.echo(json.dumps(_facts(clinic, results), indent=2))
-        return
-    click.echo("\n".join(_story(clinic, ours)))
-    click.echo("\n".join(_table(clinic, results)))
-    click.echo("\n" + "\n".join(written))
-    click.echo("\n" + "\n".join(_next(out)))
+    lines = [*_story(clinic, ours), *_table(clinic, results), "", *written, "", *_next(out)]
+    emit(_facts(clinic, results), lines, as_json)
 
 
-def _decide(clinic: "ScreeningClinic", score: str | None) -> "Decisions":
+def _decide(clinic: "ScreeningClinic", score: str | None) -> "Decisions[Policy]":
+    import pyarrow as pa
+
     from abstain import Abstainer
 
     abstainer = Abstainer(
         METRIC, budget=BUDGET, score=score, calibration="platt", scale="logits", random_state=0
     )
-    return abstainer.fit(clinic.scores_val, clinic.y_val).decide(clinic.scores_target)
+    abstainer.fit(clinic.scores_val, clinic.y_val)
+    return abstainer.decide(pa.table({"logit": clinic.scores_target}))
 
 
-def _facts(clinic: "ScreeningClinic", results: dict[str, "Decisions"]) -> dict[str, Any]:
+def _facts(clinic: "ScreeningClinic", results: dict[str, "Decisions[Policy]"]) -> dict[str, Any]:
     from abstain.cli._summary import facts
 
     return {
@@ -72,7 +70,7 @@ def _facts(clinic: "ScreeningClinic", results: dict[str, "Decisions"]) -> dict[s
     }
 
 
-def _story(clinic: "ScreeningClinic", decisions: "Decisions") -> list[str]:
+def _story(clinic: "ScreeningClinic", decisions: "Decisions[Policy]") -> list[str]:
     n, referred = len(decisions), int(decisions.abstain.sum())
     return [
         "A screening clinic",
@@ -91,12 +89,12 @@ def _story(clinic: "ScreeningClinic", decisions: "Decisions") -> list[str]:
     ]
 
 
-def _interval(decisions: "Decisions") -> str:
-    region = decisions.policy.region.to_dict()
+def _interval(decisions: "Decisions[Policy]") -> str:
+    region = decisions.choice.region.to_dict()
     return f"from {region['lower']:.3f} to {region['upper']:.3f}"
 
 
-def _table(clinic: "ScreeningClinic", results: dict[str, "Decisions"]) -> list[str]:
+def _table(clinic: "ScreeningClinic", results: dict[str, "Decisions[Policy]"]) -> list[str]:
     ours = next(iter(results.values()))
     before, after = ours.estimate.before, ours.estimate.after
     rows = [("nobody referred", before, _true(clinic, ours, everyone=True))]
@@ -120,12 +118,14 @@ def _table(clinic: "ScreeningClinic", results: dict[str, "Decisions"]) -> list[s
     return lines
 
 
-def _true(clinic: "ScreeningClinic", decisions: "Decisions", *, everyone: bool = False) -> float:
+def _true(
+    clinic: "ScreeningClinic", decisions: "Decisions[Policy]", *, everyone: bool = False
+) -> float:
     rows = slice(None) if everyone else ~decisions.abstain
-    return decisions.policy.metric.observed(clinic.y_target[rows], decisions.proba[rows])
+    return decisions.metric.observed(clinic.y_target[rows], decisions.proba[rows])
 
 
-def _write(out: Path, clinic: "ScreeningClinic", decisions: "Decisions") -> list[str]:
+def _write(out: Path, clinic: "ScreeningClinic", decisions: "Decisions[Policy]") -> list[str]:
     from abstain._files import replacing
     from abstain.cli._tables import write_columns, write_decisions
 
@@ -144,12 +144,12 @@ def _write(out: Path, clinic: "ScreeningClinic", decisions: "Decisions") -> list
         with replacing(out / "roc.png") as temporary:
             _figure(clinic, decisions).savefig(temporary, format="png", dpi=120)
         written["roc.png"] = "ROC before and after, and who is referred"
-    except ImportError as error:
-        click.echo(str(error), err=True)
+    except ModuleNotFoundError as error:
+        click.echo(f"roc.png needs {error.name}: pip install 'abstain[plots]'", err=True)
     return [f"Wrote into {out}/"] + [f"  {name:<26}  {what}" for name, what in written.items()]
 
 
-def _report(clinic: "ScreeningClinic", decisions: "Decisions") -> "Report":
+def _report(clinic: "ScreeningClinic", decisions: "Decisions[Policy]") -> "Report":
     from abstain.report import Report
 
     return Report(
@@ -158,15 +158,17 @@ def _report(clinic: "ScreeningClinic", decisions: "Decisions") -> "Report":
         y_val=clinic.y_val,
         id_name="patient",
         title="A simulated screening clinic: which patients go to a doctor",
-        command=this_command(),
+        command=option.this_command(),
     )
 
 
-def _figure(clinic: "ScreeningClinic", decisions: "Decisions") -> Any:
-    from abstain.plots import RegionDisplay, RocAbstentionDisplay
-    from abstain.plots._style import new_figure
+def _figure(clinic: "ScreeningClinic", decisions: "Decisions[Policy]") -> Any:
+    from matplotlib.figure import Figure
 
-    figure, (left, right) = new_figure(2)
+    from abstain.plots import RegionDisplay, RocAbstentionDisplay
+
+    figure = Figure(figsize=(10.4, 4.6), layout="constrained")
+    left, right = figure.subplots(ncols=2)
     RocAbstentionDisplay.from_decisions(decisions, clinic.y_target, ax=left)
     left.axvline(0.1, color="0.6", linestyle=":", linewidth=1)
     RegionDisplay.from_decisions(decisions, ax=right)

@@ -1,18 +1,18 @@
 """``abstain doctor``: versions, extras, threads, and whether the flow works here."""
 
-import json
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import click
 
-from abstain.cli._options import json_option
+from abstain.cli import _options as option
+from abstain.cli._output import emit
 
 __all__ = ["doctor"]
 
 CORE = ("numpy", "scipy", "scikit-learn", "numba")
 EXTRAS = {
-    "cli": ("click", "pyarrow", "rich"),
+    "cli": ("click", "narwhals", "pyarrow", "rich"),
     "dataframes": ("narwhals",),
     "mlflow": ("mlflow-skinny", "pandas"),
     "onnx": ("onnx",),
@@ -22,11 +22,11 @@ EXTRAS = {
 
 
 @click.command(epilog="Example: abstain doctor --json")
-@json_option
+@option.as_json
 def doctor(*, as_json: bool) -> int:
     """Say what is installed, and check that the whole flow works here."""
     found = _facts()
-    click.echo(json.dumps(found, indent=2) if as_json else "\n".join(_lines(found)))
+    emit(found, _lines(found), as_json)
     return 0 if found["check"]["passed"] else 1
 
 

@@ -1,18 +1,12 @@
 """``abstain evaluate``: how a saved rule does on rows whose labels are known."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
-from abstain.cli._options import (
-    check_with,
-    group_option,
-    json_option,
-    label_option,
-    scores_option,
-)
+from abstain.cli import _options as option
+from abstain.cli._output import emit
 
 __all__ = ["evaluate"]
 
@@ -27,19 +21,19 @@ def _metrics(names: tuple[str, ...]) -> tuple[Any, ...]:
     epilog="Example: abstain evaluate triage.json followed-up.csv --scores p_ill --label ill "
     "--group hospital"
 )
-@click.argument("policy", type=click.Path(path_type=Path))
-@click.argument("labelled", type=click.Path(path_type=Path))
-@scores_option
-@label_option
-@group_option
+@option.policy
+@click.argument("labelled", type=option.FILE)
+@option.scores
+@option.label
+@option.group
 @click.option(
     "--metric",
     "metrics",
     multiple=True,
-    callback=check_with(_metrics),
+    callback=option.check_with(_metrics),
     help="Another metric to compute beside the rule's own; may be given several times.",
 )
-@json_option
+@option.as_json
 def evaluate(
     policy: Path,
     labelled: Path,
@@ -56,12 +50,11 @@ def evaluate(
     and what had been estimated without labels.
     """
     from abstain import Policy
-    from abstain.cli._tables import named_classes, read_predictions, scores_for
+    from abstain.cli._tables import read_predictions
     from abstain.evaluation import evaluate as evaluated
 
     rule = Policy.load(policy)
     rows = read_predictions(labelled, scores=scores, label=label, group=group)
-    y_true, _ = named_classes(rows.labels, rows.classes)
-    decisions = rule.apply(scores_for(rows, rule.classes, labelled))
-    found = evaluated(decisions, y_true, groups=rows.groups, metrics=metrics)
-    click.echo(json.dumps(found.to_dict(), indent=2) if as_json else found.to_text())
+    decisions = rule.apply(rows.scores_for(rule.classes))
+    found = evaluated(decisions, rows.labels, groups=rows.groups, metrics=metrics)
+    emit(found.to_dict(), [found.to_text()], as_json)

@@ -1,24 +1,23 @@
 """``abstain metrics``: the metrics there are, by name."""
 
-import json
-
 import click
 
-from abstain.cli._options import json_option
+from abstain.cli import _options as option
+from abstain.cli._output import emit
 
 __all__ = ["metrics"]
 
 
-@click.command(epilog="Example: abstain run validation.csv target.csv --metric fbeta:2")
-@json_option
+@click.command(epilog="Example: abstain run validation.csv batch.csv --metric fbeta:2")
+@option.as_json
 def metrics(*, as_json: bool) -> None:
     """List the metrics and what each is for."""
     from abstain.metrics import summaries
 
     known = summaries()
-    if as_json:
-        click.echo(json.dumps([{"name": name, "summary": text} for name, text in known]))
-        return
     width = max(len(name) for name, _ in known)
-    for name, text in known:
-        click.echo(f"{name:<{width}}  {text}")
+    emit(
+        [{"name": name, "summary": text} for name, text in known],
+        [f"{name:<{width}}  {text}" for name, text in known],
+        as_json,
+    )

@@ -7,20 +7,27 @@ from typing import Any
 import click
 
 __all__ = [
-    "calibration_option",
-    "check_outputs",
+    "FILE",
+    "as_json",
+    "batch",
+    "calibration",
     "check_with",
-    "force_option",
-    "group_option",
-    "id_option",
-    "json_option",
-    "label_option",
-    "metric_option",
-    "scale_option",
-    "scores_option",
-    "shift_option",
+    "force",
+    "group",
+    "identifier",
+    "label",
+    "metric",
+    "out",
+    "policy",
+    "random_state",
+    "scale",
+    "scores",
+    "shift",
     "this_command",
+    "validation",
 ]
+
+FILE = click.Path(path_type=Path)
 
 
 def check_with(
@@ -51,11 +58,16 @@ def _known_metrics(context: click.Context, parameter: click.Parameter, start: st
     return [name for name, _ in metrics.summaries() if name.startswith(start)]
 
 
-json_option = click.option(
+validation = click.argument("validation", type=FILE)
+batch = click.argument("batch", type=FILE)
+policy = click.argument("policy", type=FILE)
+out = click.option("--out", type=FILE, help="Write one row per decision (CSV or Parquet).")
+random_state = click.option("--random-state", type=int, default=0, show_default=True, help="Seed.")
+as_json = click.option(
     "--json", "as_json", is_flag=True, help="Print the result as JSON, for machines."
 )
-force_option = click.option("--force", is_flag=True, help="Write over files that exist.")
-metric_option = click.option(
+force = click.option("--force", is_flag=True, help="Write over files that exist.")
+metric = click.option(
     "--metric",
     required=True,
     callback=check_with(_metric),
@@ -63,46 +75,31 @@ metric_option = click.option(
     help="What to optimise, e.g. sensitivity@specificity=0.99, auroc, kappa:quadratic; "
     "`abstain metrics` lists them.",
 )
-scores_option = click.option(
+scores = click.option(
     "--scores",
     default="p_*",
     show_default=True,
     help="The score column (binary: of the positive class), or a pattern with * that matches "
     "one column per class; what * stands for is the class name.",
 )
-label_option = click.option(
+label = click.option(
     "--label", default="y", show_default=True, help="The column with the true label."
 )
-id_option = click.option(
+identifier = click.option(
     "--id", "identifier", help="The column that names a row; row numbers without it."
 )
-group_option = click.option(
-    "--group", help="A column to compare rates by, such as a hospital or a sex."
-)
-scale_option = click.option(
+group = click.option("--group", help="A column to compare rates by, such as a hospital or a sex.")
+scale = click.option(
     "--scale",
     type=click.Choice(["probabilities", "logits"]),
     default="probabilities",
     show_default=True,
     help="What the scores are.",
 )
-calibration_option = click.option(
+calibration = click.option(
     "--calibration", default="auto", show_default=True, help="How to calibrate."
 )
-shift_option = click.option(
-    "--shift", default="em", show_default=True, help="How to estimate the shift."
-)
-
-
-def check_outputs(*paths: Path | None, force: bool) -> None:
-    """Refuse, before any work, to write where something stands or no folder is."""
-    for path in paths:
-        if path is None:
-            continue
-        if not path.parent.is_dir():
-            raise click.UsageError(f"Cannot write {path}: there is no folder {path.parent}.")
-        if path.exists() and not force:
-            raise click.UsageError(f"{path} exists; add --force to write over it.")
+shift = click.option("--shift", default="em", show_default=True, help="How to estimate the shift.")
 
 
 def this_command() -> str | None:

@@ -1,59 +1,51 @@
 """``abstain report``: a saved rule and its predictions in, a page about the decisions out."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from abstain.cli._options import (
-    check_outputs,
-    force_option,
-    group_option,
-    id_option,
-    json_option,
-    label_option,
-    scores_option,
-    this_command,
-)
+from abstain.cli import _options as option
+from abstain.cli._output import check_outputs, emit, wrote
 
 if TYPE_CHECKING:
-    from abstain import Decisions
+    from abstain import Decisions, Policy
     from abstain.cli._tables import Predictions
+    from abstain.report import Report
 
 __all__ = ["report", "write_report"]
 
 
 @click.command(
-    epilog="Example: abstain report triage.json target.csv --validation validation.csv "
+    epilog="Example: abstain report triage.json batch.csv --validation validation.csv "
     "--scores p_ill --label ill --out report.html"
 )
-@click.argument("policy", type=click.Path(path_type=Path))
-@click.argument("target", type=click.Path(path_type=Path))
+@option.policy
+@option.batch
 @click.option(
     "--validation",
-    type=click.Path(path_type=Path),
+    type=option.FILE,
     help="The labelled table the rule was made on: the page then says what moved and how far to "
     "trust it.",
 )
-@scores_option
-@label_option
-@id_option
-@group_option
+@option.scores
+@option.label
+@option.identifier
+@option.group
 @click.option("--title", help="The page's title.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=option.FILE,
     default=Path("report.html"),
     show_default=True,
     help="Where to write the page.",
 )
-@click.option("--random-state", type=int, default=0, show_default=True, help="Seed.")
-@force_option
-@json_option
+@option.random_state
+@option.force
+@option.as_json
 def report(
     policy: Path,
-    target: Path,
+    batch: Path,
     *,
     validation: Path | None,
     scores: str,
@@ -66,7 +58,7 @@ def report(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Write a page about what the rule in POLICY decides about TARGET.
+    """Write a page about what the rule in POLICY decides about BATCH.
 
     One HTML file that needs no network: the answer, a budget slider, what moved, how far to
     trust it, who is referred. With --json the facts of the page are printed as well.
@@ -74,62 +66,51 @@ def report(
     check_outputs(out, force=force)
 
     from abstain import Policy
-    from abstain.cli._tables import named_classes, read_predictions, scores_for
+    from abstain.cli._tables import read_predictions
 
     rule = Policy.load(policy)
-    new = read_predictions(target, scores=scores, identifier=identifier, group=group)
-    decisions = rule.apply(scores_for(new, rule.classes, target))
-    known, files = None, (policy, *new.files)
+    new = read_predictions(batch, scores=scores, identifier=identifier, group=group)
+    source = None
     if validation is not None:
         source = read_predictions(validation, scores=scores, label=label)
-        labels, _ = named_classes(source.labels, source.classes)
-        known = (scores_for(source, rule.classes, validation), labels)
-        files = (policy, *source.files, *new.files)
-    facts = write_report(
+    page = write_report(
         out,
-        decisions,
+        rule.apply(new.scores_for(rule.classes)),
         new,
-        validation=known,
-        names=(identifier, group),
-        inputs=files,
-        title=title,
+        source,
+        inputs=(policy,),
         random_state=random_state,
+        **({} if title is None else {"title": title}),
     )
-    click.echo(json.dumps(facts) if as_json else facts["steps"][facts["chosen"]]["headline"])
-    click.echo(f"Wrote the report to {out}", err=True)
+    emit(page.facts, [page.headline], as_json)
+    wrote("the report", out)
 
 
 def write_report(
     path: Path,
-    decisions: "Decisions",
+    decisions: "Decisions[Policy]",
     new: "Predictions",
+    source: "Predictions | None",
     *,
-    validation: tuple[Any, Any] | None,
-    names: tuple[str | None, str | None],
-    inputs: tuple[Path, ...],
-    title: str | None = None,
-    random_state: int = 0,
-) -> dict[str, Any]:
-    """Write the page about decisions on rows read from files, and return its facts.
-
-    ``validation`` holds scores and labels, ``names`` the names of the id and group columns.
-    """
+    inputs: tuple[Path, ...] = (),
+    **options: Any,
+) -> "Report":
+    """Write the page about decisions on rows read from files, and return it."""
     from abstain.report import Report
 
-    identifier, group = names
-    scores_val, y_val = validation or (None, None)
+    if source is not None:
+        inputs = (*inputs, *source.files)
+        options["scores_val"] = source.array_for(decisions.classes)
+        options["y_val"] = source.labels
     page = Report(
         decisions,
-        scores_val=scores_val,
-        y_val=y_val,
         ids=new.ids,
-        id_name=identifier or "row",
+        id_name=new.id_name,
         groups=new.groups,
-        group_name=group or "group",
-        command=this_command(),
-        inputs=inputs,
-        random_state=random_state,
-        **({} if title is None else {"title": title}),
+        group_name=new.group_name,
+        command=option.this_command(),
+        inputs=(*inputs, *new.files),
+        **options,
     )
     page.save(path)
-    return page.facts
+    return page

@@ -1,6 +1,5 @@
 """``abstain reproduce``: the paper's experiments, rerun."""
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,10 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from abstain import __version__
-from abstain.cli._options import json_option
+from abstain.cli import _options as option
+from abstain.cli._output import emit
 
 if TYPE_CHECKING:
-    from abstain.paper import Options, Result
+    from abstain.paper import Result
 
 __all__ = ["reproduce"]
 
@@ -21,17 +21,13 @@ __all__ = ["reproduce"]
     "abstain reproduce dr --data DIR --method my_module:my_score"
 )
 @click.argument("experiment", required=False)
-@click.option(
-    "--data", type=click.Path(path_type=Path), help="The folder with the experiment's data."
-)
+@click.option("--data", type=option.FILE, help="The folder with the experiment's data.")
 @click.option("--repeats", type=click.IntRange(min=1), help="How many repeats; the paper's own.")
 @click.option("--methods", help="Comma-separated methods to run; all of them.")
 @click.option("--method", "extra", multiple=True, help="A score of your own, module:function.")
-@click.option(
-    "--figures", type=click.Path(path_type=Path), help="Write the experiment's figures there."
-)
+@click.option("--figures", type=option.FILE, help="Write the experiment's figures there.")
 @click.option("--markdown", is_flag=True, help="Print the tables as Markdown, dated.")
-@json_option
+@option.as_json
 def reproduce(
     experiment: str | None,
     *,
@@ -58,32 +54,32 @@ def reproduce(
         methods=tuple(methods.split(",")) if methods else (),
         extra_methods=extra,
     )
-    if experiment is None:
-        if data is None:
-            click.echo("\n".join(sorted(EXPERIMENTS)))
-            return
-        _print_all(options, as_json=as_json, markdown=markdown)
+    if experiment is None and data is None:
+        click.echo("\n".join(sorted(EXPERIMENTS)))
         return
-    if experiment not in EXPERIMENTS:
+    names = _available(data or Path()) if experiment is None else [experiment]
+    if experiment is not None and experiment not in EXPERIMENTS:
         raise click.UsageError(
             f"There is no experiment {experiment!r}; there are {', '.join(sorted(EXPERIMENTS))}."
         )
-    result = EXPERIMENTS[experiment](options)
-    if as_json:
-        click.echo(json.dumps(result.to_dict()))
-    else:
-        click.echo(_markdown(experiment, result) if markdown else result.to_text())
+    results = {name: EXPERIMENTS[name](options) for name in names}
+    found = [result.to_dict() for result in results.values()]
+    texts = [
+        _markdown(name, result) if markdown else result.to_text()
+        for name, result in results.items()
+    ]
+    emit(found if experiment is None else found[0], ["\n\n".join(texts)], as_json)
     if figures is not None:
         figures.mkdir(parents=True, exist_ok=True)
-        for path in result.save_figures(figures):
-            click.echo(f"Wrote {path}", err=True)
+        for result in results.values():
+            for path in result.save_figures(figures):
+                click.echo(f"Wrote {path}", err=True)
 
 
-def _print_all(options: "Options", *, as_json: bool, markdown: bool) -> None:
-    """Run every table whose files are in the folder; as JSON, one list of results."""
+def _available(folder: Path) -> list[str]:
+    """Return the names of the tables whose files are in the folder."""
     from abstain.paper import EXPERIMENTS, TableExperiment
 
-    folder = options.data or Path()
     names = [
         name
         for name, experiment in EXPERIMENTS.items()
@@ -91,15 +87,7 @@ def _print_all(options: "Options", *, as_json: bool, markdown: bool) -> None:
     ]
     if not names:
         raise FileNotFoundError(f"No data file of the paper's experiments is in {folder}.")
-    results = {name: EXPERIMENTS[name](options) for name in names}
-    if as_json:
-        click.echo(json.dumps([result.to_dict() for result in results.values()]))
-        return
-    parts = [
-        _markdown(name, result) if markdown else result.to_text()
-        for name, result in results.items()
-    ]
-    click.echo("\n\n".join(parts))
+    return names
 
 
 def _markdown(name: str, result: "Result") -> str:

@@ -1,19 +1,12 @@
 """``abstain shift``: what moved between two files of predictions, and how sure that is."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
-from abstain.cli._options import (
-    calibration_option,
-    check_with,
-    json_option,
-    label_option,
-    scale_option,
-    scores_option,
-)
+from abstain.cli import _options as option
+from abstain.cli._output import emit
 
 __all__ = ["shift"]
 
@@ -24,27 +17,25 @@ def _estimator(name: str) -> Any:
     return shifts.get(name)
 
 
-@click.command(
-    epilog="Example: abstain shift validation.csv target.csv --label ill --scores p_ill"
-)
-@click.argument("validation", type=click.Path(path_type=Path))
-@click.argument("target", type=click.Path(path_type=Path))
-@scores_option
-@label_option
-@scale_option
-@calibration_option
+@click.command(epilog="Example: abstain shift validation.csv batch.csv --label ill --scores p_ill")
+@option.validation
+@option.batch
+@option.scores
+@option.label
+@option.scale
+@option.calibration
 @click.option(
     "--shift",
     "estimator",
     default="em",
     show_default=True,
-    callback=check_with(_estimator),
+    callback=option.check_with(_estimator),
     help="How to estimate the class proportions.",
 )
-@json_option
+@option.as_json
 def shift(
     validation: Path,
-    target: Path,
+    batch: Path,
     *,
     scores: str,
     label: str,
@@ -53,67 +44,31 @@ def shift(
     estimator: Any,
     as_json: bool,
 ) -> None:
-    """Say how the class proportions moved from VALIDATION to TARGET.
+    """Say how the class proportions moved from VALIDATION to BATCH.
 
-    VALIDATION is a table (CSV or Parquet) of scores with true labels, TARGET one of scores of
+    VALIDATION is a table (CSV or Parquet) of scores with true labels, BATCH one of scores of
     the same classifier on new rows. Prints the proportions with 90% intervals, whether they
     moved, and whether a shift of the proportions explains what changed.
     """
-    from abstain.cli._tables import named_classes, read_predictions, scores_for
+    from abstain.cli._calibrated import calibrated
+    from abstain.cli._tables import read_predictions
+    from abstain.shift import shift_facts
+    from abstain.summaries import summarise
 
     source = read_predictions(validation, scores=scores, label=label)
-    new = read_predictions(target, scores=scores)
-    labels, classes = named_classes(source.labels, source.classes)
-    target_scores = scores_for(new, source.classes or (), target)
-    found = _facts(source.scores, labels, target_scores, classes, scale, calibration, estimator)
-    click.echo(json.dumps(found, indent=2) if as_json else "\n".join(_lines(found)))
-
-
-def _facts(
-    scores_val: Any,
-    y_val: Any,
-    scores_target: Any,
-    classes: Any,
-    scale: Any,
-    calibration: str,
-    estimator: Any,
-) -> dict[str, Any]:
-    """Return what moved, as plain data."""
-    from abstain import calibration as calibrations
-    from abstain._inputs import check_labels
-    from abstain.shift import check_label_shift, detect_shift
-
-    calibrator = calibrations.get(calibration, scale=scale).fit(scores_val, y_val, classes=classes)
-    names = calibrator.classes_
-    source, target = calibrator.predict_proba(scores_val), calibrator.predict_proba(scores_target)
-    codes = check_labels(y_val, classes=names)
-    fitted = estimator.fit(source, target, codes)
-    test = detect_shift(source, target, classes=names.tolist())
-    check = check_label_shift(source, target, codes, classes=names.tolist(), warn=False)
-    return {
-        "rows": {"validation": len(source), "target": len(target)},
-        "calibration": getattr(calibrator, "selected_", calibrator.name),
-        "classes": names.tolist(),
-        "priors": {
-            "validation": fitted.source_priors_.tolist(),
-            "target": fitted.priors_.tolist(),
-            "interval": fitted.priors_interval(0.9).tolist(),
-        },
-        "test": {
-            "statistic": test.statistic,
-            "p_value": test.p_value,
-            "shifted": test.shifted,
-            "summary": test.summary(),
-        },
-        "check": {
-            "statistic": check.statistic,
-            "degrees_of_freedom": check.degrees_of_freedom,
-            "p_value": check.p_value,
-            "fits": check.fits,
-            "summary": check.summary(),
-        },
-        "meaning": _meaning(test.shifted, check.fits),
+    new = read_predictions(batch, scores=scores)
+    calibrator, labelled, proba = calibrated(source, new, calibration, scale)
+    moved = shift_facts(estimator, labelled, summarise(proba), calibrator.classes_.tolist())
+    found = {
+        "rows": {"validation": len(labelled.proba), "target": len(proba)},
+        "calibration": calibrator.name,
+        "classes": moved["classes"],
+        "priors": {side: moved[side] for side in ("validation", "target", "interval")},
+        "test": moved["test"],
+        "check": moved["check"],
+        "meaning": _meaning(moved["test"]["shifted"], moved["check"]["fits"]),
     }
+    emit(found, _lines(found), as_json)
 
 
 def _lines(found: dict[str, Any]) -> list[str]:

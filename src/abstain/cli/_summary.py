@@ -1,31 +1,26 @@
 """What a run found, first as plain facts, then as lines for people."""
 
+from dataclasses import asdict
 from typing import Any
 
-from abstain.decisions import Decisions, EstimatedValue
+from abstain.decisions import Decisions
 
 __all__ = ["facts", "lines"]
 
 
-def facts(decisions: Decisions) -> dict[str, Any]:
-    """Return what a run found as plain data."""
-    estimate, certificate = decisions.estimate, decisions.certificate
+def facts(decisions: Decisions[Any]) -> dict[str, Any]:
+    """Return what a run found as data."""
+    certificate = decisions.certificate
     return {
-        "metric": decisions.policy.metric.name,
+        "metric": decisions.metric.name,
         "rows": len(decisions),
         "withheld": int(decisions.abstain.sum()),
         "abstention_rate": decisions.abstention_rate,
         "classes": decisions.classes.tolist(),
-        "priors": {
-            "validation": decisions.source_priors.tolist(),
-            "target": decisions.priors.tolist(),
-        },
-        "estimate": {
-            "before": _value(estimate.before),
-            "after": _value(estimate.after),
-        },
-        "withhold": decisions.policy.region.to_dict(),
-        "decision": decisions.policy.rule.to_dict(),
+        "priors": {"validation": decisions.source_priors, "target": decisions.priors},
+        "estimate": asdict(decisions.estimate),
+        "withhold": decisions.choice.region.to_dict(),
+        "decision": decisions.choice.rule.to_dict(),
         "certificate": certificate and certificate.to_dict(),
     }
 
@@ -69,7 +64,3 @@ def _certified(certificate: dict[str, Any] | None) -> list[str]:
             f"  {name:<18}  {bound['value']:.4f}  (observed {observed} on {bound['n']:,} labels)"
         )
     return result
-
-
-def _value(part: EstimatedValue) -> dict[str, Any]:
-    return {"value": part.value, "interval": list(part.interval)}

@@ -1,11 +1,11 @@
-"""Reading tables of predictions (CSV, gzipped CSV, Parquet) and writing decisions.
+"""Reading predictions (CSV, gzipped CSV, Parquet) as Arrow tables, and writing decisions.
 
 Columns are found by the names the user gives. Nothing is guessed: a name that is not there is
 an error that proposes what it may be.
 """
 
 import fnmatch
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,18 +16,13 @@ from numpy.typing import NDArray
 from pyarrow import csv, parquet
 
 from abstain._files import replacing
-from abstain._inputs import FloatArray
+from abstain._inputs import FloatArray, read_scores
 from abstain.cli._columns import column_names, found_files, missing_column, read_columns
 from abstain.decisions import Decisions
 
-__all__ = [
-    "Predictions",
-    "named_classes",
-    "read_predictions",
-    "scores_for",
-    "write_columns",
-    "write_decisions",
-]
+__all__ = ["Predictions", "read_predictions", "write_columns", "write_decisions"]
+
+PREFIX = "p_"
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,22 +31,46 @@ class Predictions:
 
     Attributes
     ----------
-    scores : ndarray of shape (n,) or (n, n_classes)
-        One dimension when a single column matched: the score of the positive class.
-    classes : list of str or None
-        The class names, from what ``*`` stands for in the matched columns.
-    labels, ids, groups : ndarray or None
-        The label, the id and the group columns.
+    scores : pyarrow.Table
+        A column per class, named by it; or one column, the score of the positive class.
+    classes : list or None
+        The classes, from what ``*`` stands for in the matched columns; numbers where the labels
+        are numbers too. None for one column.
+    labels, groups : ndarray or None
+        The label and the group columns.
+    ids : pyarrow.ChunkedArray or None
+        The id column as it came.
+    id_name, group_name : str
+        What these columns are called.
     files : tuple of Path
         The files they came from.
     """
 
-    scores: FloatArray
-    classes: list[str] | None
-    labels: NDArray[Any] | None
-    ids: NDArray[Any] | None
-    groups: NDArray[Any] | None = None
-    files: tuple[Path, ...] = ()
+    scores: pa.Table
+    classes: list[Any] | None
+    labels: Any
+    ids: pa.ChunkedArray | None
+    groups: NDArray[Any] | None
+    id_name: str
+    group_name: str
+    files: tuple[Path, ...]
+
+    def scores_for(self, classes: Iterable[Any]) -> pa.Table:
+        """Return the scores with their columns in the order of the classes that were fitted."""
+        if self.classes is None:
+            return self.scores
+        own, fitted = ([str(label) for label in labels] for labels in (self.classes, classes))
+        if sorted(own) != sorted(fitted):
+            raise ValueError(
+                f"{self.files[0]} has score columns for {', '.join(own)}; the fitted ones are "
+                f"for {', '.join(fitted)}. Name the columns with --scores."
+            )
+        return self.scores.select([f"{PREFIX}{name}" for name in fitted])
+
+    def array_for(self, classes: Iterable[Any]) -> FloatArray:
+        """Return the same as an array."""
+        values: FloatArray = read_scores(self.scores_for(classes)).values
+        return values
 
 
 def read_predictions(
@@ -85,57 +104,37 @@ def read_predictions(
     asked = [name for name in others.values() if name is not None]
     texts = [name for name in (identifier, group) if name is not None]
     table = read_columns(files, list(dict.fromkeys([*columns, *asked])), as_text=texts)
-    matrix = np.column_stack([_numbers(table, column, path) for column in columns])
-    label_values, ids, groups = (
-        None if name is None else _column(table, name, path) for name in others.values()
-    )
+    numbers = [_numbers(table, column, path) for column in columns]
+    # A single column keeps its name: it may be that of the score, or of the positive class.
+    names = [] if len(columns) == 1 else _class_names(columns, scores)
+    labels, classes = _named(_array(table, label, path), names)
     return Predictions(
-        scores=matrix[:, 0] if len(columns) == 1 else matrix,
-        classes=_class_names(columns, scores) if len(columns) > 1 else None,
-        labels=label_values,
-        ids=ids,
-        groups=groups,
+        scores=pa.table(numbers, names=[f"{PREFIX}{name}" for name in names] or columns),
+        classes=classes,
+        labels=labels,
+        ids=None if identifier is None else _column(table, identifier, path),
+        groups=_array(table, group, path),
+        id_name=identifier or "row",
+        group_name=group or "group",
         files=tuple(files),
     )
 
 
-def named_classes(labels: Any, names: list[str] | None) -> tuple[Any, Any]:
-    """Compare labels with column names as text, unless they are numbers on both sides."""
-    if names is None:
-        return labels, None
-    if labels.dtype.kind in "iu" and all(name.lstrip("-").isdigit() for name in names):
-        return labels, [int(name) for name in names]
-    return labels.astype(str), names
-
-
-def scores_for(rows: Predictions, classes: Iterable[Any], path: Path) -> FloatArray:
-    """Return the scores with their columns in the order of the classes that were fitted."""
-    names = [str(label) for label in classes]
-    if rows.classes is None or rows.classes == names:
-        return rows.scores
-    if sorted(rows.classes) != sorted(names):
-        raise ValueError(
-            f"{path} has score columns for {', '.join(rows.classes)}; the fitted ones are for "
-            f"{', '.join(names)}. Name the columns with --scores."
-        )
-    return rows.scores[:, [rows.classes.index(name) for name in names]]
-
-
 def write_decisions(
-    path: Path, decisions: Decisions, ids: NDArray[Any] | None, id_name: str
+    path: Path, decisions: Decisions[Any], ids: pa.ChunkedArray | None, id_name: str
 ) -> None:
-    """Write one row per decision, whole or not at all."""
-    columns: dict[str, Any] = {id_name: np.arange(len(decisions)) if ids is None else ids}
-    columns["abstain"] = decisions.abstain
-    columns["prediction"] = decisions.prediction
-    for name, values in zip(decisions.classes.tolist(), decisions.proba.T, strict=True):
-        columns[f"p_{name}"] = values
-    write_columns(path, columns)
+    """Write one row per decision, whole or not at all: its name, then what the library says."""
+    names = pa.array(np.arange(len(decisions))) if ids is None else ids
+    _write(path, decisions.to_frame().add_column(0, id_name, names))
 
 
-def write_columns(path: Path, columns: dict[str, Any]) -> None:
-    """Write named columns as CSV, or Parquet by the file's ending, whole or not at all."""
-    table = pa.table(columns)
+def write_columns(path: Path, columns: Mapping[str, Any]) -> None:
+    """Write named columns, whole or not at all."""
+    _write(path, pa.table(dict(columns)))
+
+
+def _write(path: Path, table: pa.Table) -> None:
+    """Write a table as CSV, or Parquet by the file's ending."""
     with replacing(path) as temporary:
         if path.suffix == ".parquet":
             parquet.write_table(table, temporary)
@@ -143,19 +142,37 @@ def write_columns(path: Path, columns: dict[str, Any]) -> None:
             csv.write_csv(table, temporary)
 
 
-def _column(table: pa.Table, name: str, path: Path) -> NDArray[Any]:
+def _named(labels: Any, names: list[str]) -> tuple[Any, list[Any] | None]:
+    """Compare labels with column names as text, unless they are numbers on both sides."""
+    if labels is None or not names:
+        return labels, names or None
+    if labels.dtype.kind in "iu" and all(name.lstrip("-").isdigit() for name in names):
+        return labels, [int(name) for name in names]
+    return labels.astype(str), names
+
+
+def _column(table: pa.Table, name: str, path: Path) -> pa.ChunkedArray:
     column = table.column(name)
     if column.null_count:
         raise ValueError(f"{path}: column {name!r} is empty in {column.null_count} rows.")
-    values: NDArray[Any] = column.to_numpy()
+    # CSV has no categories.
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def _array(table: pa.Table, name: str | None, path: Path) -> NDArray[Any] | None:
+    if name is None:
+        return None
+    values: NDArray[Any] = _column(table, name, path).to_numpy()
     return values.astype(str) if values.dtype == object else values
 
 
-def _numbers(table: pa.Table, name: str, path: Path) -> FloatArray:
-    values = _column(table, name, path)
+def _numbers(table: pa.Table, name: str, path: Path) -> pa.ChunkedArray:
+    column = _column(table, name, path)
+    if pa.types.is_floating(column.type):
+        return column
     try:
-        return values.astype(np.float64)
-    except ValueError as error:
+        return column.cast(pa.float64())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise ValueError(f"{path}: column {name!r} must be numbers; {error}.") from error
 
 
