@@ -19,6 +19,7 @@ from abstain.estimation import (
     Estimate,
     Move,
     calibration_moves,
+    estimate_choice,
     estimate_rows,
     prior_moves,
 )
@@ -150,10 +151,12 @@ def flow(
     elif uncertainty == "labels+priors+calibration":
         moves = calibration_moves(found.estimator, labelled, found.summary, seed)
     if found.withheld is None:
-        prediction, withheld = choice.apply(found.now.proba)
+        estimate = estimate_choice(metric, found.now, choice, seed=seed, moves=moves)
     else:
-        prediction, withheld = choice.rule.predict(found.now.proba), found.withheld
-    estimate = estimate_rows(metric, found.now, prediction, withheld, seed=seed, moves=moves)
+        prediction = choice.rule.predict(found.now.compact)
+        estimate = estimate_rows(
+            metric, found.now, prediction, found.withheld, seed=seed, moves=moves
+        )
     return Outcome(
         found.estimator, choice, moved, abstain, estimate, moves, found.certificate, found.values
     )
@@ -204,7 +207,7 @@ def _within_budget(
     Bins are chosen whole. A row within a rounding of an edge may still fall on its other side
     once adapted; then the interval gives way.
     """
-    _, abstain = choice.apply(proba)
+    abstain = choice.withheld(proba)
     if selection.budget is None:
         return choice, abstain
     most = selection.capacity(summary) + WEIGHT_TOLERANCE * summary.total
@@ -213,7 +216,7 @@ def _within_budget(
         if narrower is None:
             break
         choice = choice._replace(region=narrower)
-        _, abstain = choice.apply(proba)
+        abstain = choice.withheld(proba)
     return choice, abstain
 
 

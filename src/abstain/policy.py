@@ -140,7 +140,7 @@ class Policy:
         proba = self._compact(given.values)
         return self.decided(
             proba,
-            abstain=self.choice.apply(proba)[1],
+            abstain=self.choice.withheld(proba),
             sample_weight=check_sample_weight(sample_weight, n_rows=len(proba)),
             frame=given.source,
             carried=given.others,

@@ -22,6 +22,7 @@ from abstain._inputs._checks import (
     check_scores,
     check_seed,
     to_logits,
+    two_logits,
 )
 from abstain._inputs._frames import (
     Scores,
@@ -54,4 +55,5 @@ __all__ = [
     "read_scores",
     "to_logits",
     "to_native_frame",
+    "two_logits",
 ]

@@ -31,6 +31,7 @@ __all__ = [
     "check_scores",
     "check_seed",
     "to_logits",
+    "two_logits",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -110,6 +111,19 @@ def to_logits(scores: ArrayLike, *, scale: Scale, n_classes: int | None = None) 
     smallest = np.finfo(np.float32 if single else np.float64).eps
     logits: FloatArray = np.log(np.maximum(matrix, smallest))
     return logits
+
+
+def two_logits(scores: NDArray[Any], *, scale: Scale) -> tuple[FloatArray | float, FloatArray]:
+    """Return the logits of the two classes; of one given dimension, without making a matrix.
+
+    The same checks and the same numbers as of ``to_logits``.
+    """
+    if scores.ndim == 1 and scale == "logits" and scores.size:
+        logits: FloatArray = scores.astype(np.float64, copy=False)
+        if np.isfinite(logits).all():
+            return 0.0, logits
+    both = to_logits(scores, scale=scale, n_classes=2)
+    return both[:, 0], both[:, 1]
 
 
 def check_classes(

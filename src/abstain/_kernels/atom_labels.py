@@ -18,10 +18,12 @@ from abstain._kernels.counter_random import (
     uniform_at,
 )
 
-__all__ = ["drawn_positives"]
+__all__ = ["drawn_masses", "drawn_positives"]
 
 # This many labels are drawn at a time.
 _LABELS_AT_A_TIME = 16_384
+# From this variance on a sum of labels is as good as normal, one of thousands that are summed.
+_NEARLY_NORMAL = 9.0
 # From this many binomial counts on, compiling what draws them pays.
 _WORTH_COMPILING = 500_000
 
@@ -50,6 +52,25 @@ def drawn_positives(
 
     over_rows(fill, n_draws, size=max(1, _LABELS_AT_A_TIME // max(len(p), 1)))
     return positive
+
+
+def drawn_masses(weight: FloatArray, positive: FloatArray, n_draws: int, seed: int) -> FloatArray:
+    """Return the positive mass of heavy atoms in some draws, of shape (n_draws, n_atoms).
+
+    Sums of many labels, drawn as normal variables; as binomial ones where they are not so many.
+    """
+    rng = np.random.default_rng(seed)
+    p = np.clip(positive / weight, 0.0, 1.0)
+    variance = weight * p * (1 - p)
+    drawn = rng.standard_normal((n_draws, len(p)))
+    drawn *= np.sqrt(variance)
+    drawn += positive
+    np.clip(drawn, 0.0, weight, out=drawn)
+    few = np.flatnonzero(variance < _NEARLY_NORMAL)
+    whole = np.maximum(np.rint(weight[few]), 1.0)
+    counts = rng.binomial(whole.astype(np.int64), p[few], size=(n_draws, len(few)))
+    drawn[:, few] = counts * (weight[few] / whole)
+    return drawn
 
 
 def _heavy(weight: FloatArray, p: FloatArray, own: Bits, fast: bool) -> FloatArray:

@@ -6,6 +6,7 @@ See ``abstain.metrics.Atoms`` for what an atom is.
 from bisect import bisect_left
 
 import numpy as np
+from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels._threads import over_rows, summed_over_rows
@@ -19,18 +20,19 @@ __all__ = [
     "window_ends",
 ]
 
+# Fewer ties than one in this many are few.
+_FEW_TIES = 8
 # Atoms, or windows, in one piece.
 ATOMS_AT_A_TIME = 16_384
 # Examples that are binned at a time: each piece has sums over all bins of its own.
 _BINNED_AT_A_TIME = 2**18
 
 
-def _firsts(p: FloatArray) -> IntArray:
-    """Return where each distinct value of an ascending array begins."""
+def _begins(p: FloatArray) -> NDArray[np.bool_]:
+    """Tell for each value of an ascending array whether it is the first of its kind."""
     new = np.ones(len(p), dtype=np.bool_)
     np.not_equal(p[1:], p[:-1], out=new[1:])
-    # As many as there are atoms, when no two are tied: nothing to look up.
-    return np.empty(0, dtype=np.intp) if new.all() else np.flatnonzero(new)
+    return new
 
 
 def ties_counted(p: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -38,9 +40,10 @@ def ties_counted(p: FloatArray) -> tuple[FloatArray, FloatArray]:
 
     An array without ties is returned itself.
     """
-    first = _firsts(p)
-    if not len(first):
+    new = _begins(p)
+    if new.all():
         return p, np.ones(len(p))
+    first = np.flatnonzero(new)
     return p[first], np.diff(first, append=len(p)).astype(np.float64)
 
 
@@ -51,10 +54,19 @@ def ties_summed(
 
     Arrays without ties are returned themselves.
     """
-    first = _firsts(p)
-    if not len(first):
+    new = _begins(p)
+    if new.all():
         return p, weight, positive
-    return p[first], np.add.reduceat(weight, first), np.add.reduceat(positive, first)
+    first = np.flatnonzero(new)
+    if len(p) - len(first) > len(p) // _FEW_TIES:
+        return p[first], np.add.reduceat(weight, first), np.add.reduceat(positive, first)
+    # Where ties are few, what they add is added to the first of each.
+    tied = np.flatnonzero(~new)
+    owner = np.searchsorted(first, tied, side="right") - 1
+    total, mass = weight[first], positive[first]
+    np.add.at(total, owner, weight[tied])
+    np.add.at(mass, owner, positive[tied])
+    return p[first], total, mass
 
 
 def binned(

@@ -150,8 +150,8 @@ class AutoCalibration(Calibrator):
     def _proba(self, logits: FloatArray) -> FloatArray:
         return self.calibrator_._proba(logits)
 
-    def _calibrated(self, scores: NDArray[Any], n_classes: int) -> FloatArray:
-        return self.calibrator_._calibrated(scores, n_classes)
+    def _compact(self, scores: NDArray[Any], n_classes: int) -> FloatArray:
+        return self.calibrator_._compact(scores, n_classes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the picked calibrator as plain data; it comes back as what was picked."""

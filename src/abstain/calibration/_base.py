@@ -125,12 +125,12 @@ class Calibrator(BaseEstimator, ABC):
         values = np.asarray(as_array(scores))
         n_classes = len(self.classes_)
         if len(values) <= _ROWS:
-            return _compact(self._calibrated(values, n_classes))
+            return self._compact(values, n_classes)
         shape = len(values) if n_classes == 2 else (len(values), n_classes)
         result = np.empty(shape)
 
         def calibrate(begin: int, end: int) -> None:
-            result[begin:end] = _compact(self._calibrated(values[begin:end], n_classes))
+            result[begin:end] = self._compact(values[begin:end], n_classes)
 
         try:
             over_rows(calibrate, len(values), size=_ROWS)
@@ -145,9 +145,10 @@ class Calibrator(BaseEstimator, ABC):
         """The calibrator that does the work: this one, unless it has picked another."""
         return self
 
-    def _calibrated(self, scores: NDArray[Any], n_classes: int) -> FloatArray:
-        """Return probabilities of unchecked scores, a column per class."""
-        return self._proba(to_logits(scores, scale=self.scale, n_classes=n_classes))
+    def _compact(self, scores: NDArray[Any], n_classes: int) -> FloatArray:
+        """Return probabilities of unchecked scores, of two classes those of the positive one."""
+        proba = self._proba(to_logits(scores, scale=self.scale, n_classes=n_classes))
+        return proba[:, 1] if n_classes == 2 else proba
 
     @abstractmethod
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
@@ -171,10 +172,6 @@ class Calibrator(BaseEstimator, ABC):
             setattr(calibrator, key, np.array(data[key], dtype=np.float64))
         calibrator.classes_ = classes
         return calibrator
-
-
-def _compact(proba: FloatArray) -> FloatArray:
-    return proba[:, 1] if proba.shape[1] == 2 else proba
 
 
 def _check_present(codes: IntArray, weight: FloatArray | None, classes: NDArray[Any]) -> None:

@@ -1,11 +1,13 @@
 """Beta calibration: the curve that scores with beta distributions need, for two classes."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.softmax import log_softmax, scaled_softmax
+from abstain.calibration._base import Calibrator
 from abstain.calibration._scaling import ScalingCalibrator, fit_scaling
 
 __all__ = ["BetaCalibration"]
@@ -59,3 +61,7 @@ class BetaCalibration(ScalingCalibrator):
 
     def _proba(self, logits: FloatArray) -> FloatArray:
         return scaled_softmax(log_softmax(np.ascontiguousarray(logits)), self.slope_, self.bias_)
+
+    def _compact(self, scores: NDArray[Any], n_classes: int) -> FloatArray:
+        # Not of the logits, as other scalings, but of the logarithms of the probabilities.
+        return Calibrator._compact(self, scores, n_classes)

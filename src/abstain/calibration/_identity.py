@@ -40,8 +40,9 @@ class IdentityCalibration(ScalingCalibrator):
         self.slope_ = np.ones(logits.shape[1])
         self.bias_ = np.zeros(logits.shape[1])
 
-    def _calibrated(self, scores: NDArray[Any], n_classes: int) -> FloatArray:
+    def _compact(self, scores: NDArray[Any], n_classes: int) -> FloatArray:
         if self.scale == "logits":
-            return super()._calibrated(scores, n_classes)
+            return super()._compact(scores, n_classes)
         # Not through logarithms, which would move the last digit and lift the zeros.
-        return check_proba(scores, name="scores", n_classes=n_classes)
+        proba = check_proba(scores, name="scores", n_classes=n_classes)
+        return proba[:, 1] if n_classes == 2 else proba

@@ -5,12 +5,12 @@ in what is free: one slope or one per class, with or without biases.
 """
 
 from abc import abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from abstain._inputs import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray, two_logits
 from abstain._kernels.softmax import scaled_softmax, scaling_derivatives
 from abstain._numerics import minimise
 from abstain.calibration._base import Calibrator
@@ -43,6 +43,18 @@ class ScalingCalibrator(Calibrator):
 
     def _proba(self, logits: FloatArray) -> FloatArray:
         return scaled_softmax(np.ascontiguousarray(logits), self.slope_, self.bias_)
+
+    def _compact(self, scores: NDArray[Any], n_classes: int) -> FloatArray:
+        if n_classes != 2:
+            return super()._compact(scores, n_classes)
+        negative, positive = two_logits(scores, scale=self.scale)
+        odds = positive * -self.slope_[1]
+        odds += self.slope_[0] * negative + (self.bias_[0] - self.bias_[1])
+        with np.errstate(over="ignore"):
+            np.exp(odds, out=odds)
+        odds += 1.0
+        p: FloatArray = np.reciprocal(odds, out=odds)
+        return p
 
 
 def largest_slope(logits: FloatArray, weight: FloatArray) -> float:

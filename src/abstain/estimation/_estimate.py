@@ -74,7 +74,7 @@ def estimate_choice(
     metric: Metric, summary: Summary, choice: Choice, *, seed: int = 0, moves: Sequence[Move] = ()
 ) -> Estimate:
     """Estimate what a choice does to a batch, from its summary."""
-    prediction, withheld = choice.apply(summary.proba)
+    prediction, withheld = choice.apply(summary.compact)
     return estimate_rows(metric, summary, prediction, withheld, seed=seed, moves=moves)
 
 
@@ -91,16 +91,10 @@ def estimate_rows(
 
     With ``moves`` labels are drawn from the probabilities that might have been, too.
     """
-    kept = ~withheld
-    before = metric._expected(summary, prediction)
-    after = before
-    if withheld.any():
-        after = float("nan")
-        if kept.any():
-            after = metric._expected(summary.only(kept), prediction[kept])
     if not moves:
-        drawn = metric._paired_draws(summary, prediction, withheld, N_DRAWS, seed)
+        (before, after), drawn = metric._estimated(summary, prediction, withheld, N_DRAWS, seed)
     else:
+        before, after = metric._before_and_after(summary, prediction, withheld)
         # Draws of labels that share their probabilities tell less, so there are more of them.
         each = -(-2 * N_DRAWS // len(moves))
         parts = [

@@ -274,15 +274,32 @@ class Metric(BaseEstimator, ABC):
 
     def _point(self, summary: Summary, choice: Choice) -> Point:
         """Return what a choice does to a summary."""
-        prediction, withheld = choice.apply(summary.proba)
+        prediction, withheld = choice.apply(summary.compact)
         weight = summary.weight
         taken = np.count_nonzero(withheld) if weight is None else weight[withheld].sum()
+        _, value = self._before_and_after(summary, prediction, withheld)
+        return Point(choice, value, float(taken))
+
+    def _estimated(
+        self, summary: Summary, prediction: IntArray, withheld: Mask, n_draws: int, seed: int
+    ) -> tuple[tuple[float, float], tuple[FloatArray, FloatArray]]:
+        """Return the value on everything and on what is kept: expected, and in many draws."""
+        return (
+            self._before_and_after(summary, prediction, withheld),
+            self._paired_draws(summary, prediction, withheld, n_draws, seed),
+        )
+
+    def _before_and_after(
+        self, summary: Summary, prediction: IntArray, withheld: Mask
+    ) -> tuple[float, float]:
+        """Return the expected value on everything, and on what is kept."""
+        before = self._expected(summary, prediction)
         if not withheld.any():
-            return Point(choice, self._expected(summary, prediction), 0.0)
+            return before, before
         if withheld.all():
-            return Point(choice, float("nan"), float(taken))
+            return before, float("nan")
         kept = ~withheld
-        return Point(choice, self._expected(summary.only(kept), prediction[kept]), float(taken))
+        return before, self._expected(summary.only(kept), prediction[kept])
 
     def _paired_draws(
         self, summary: Summary, prediction: IntArray, withheld: Mask, n_draws: int, seed: int

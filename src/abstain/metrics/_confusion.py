@@ -5,6 +5,7 @@ known, expected under the probabilities when they are not (the paper's Section 5
 """
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from abstain._inputs import FloatArray, IntArray, Mask
 from abstain._kernels.confusion import expected_confusion
 from abstain.metrics._base import Decision, Metric
-from abstain.metrics._confusion_draws import confusions_drawn, paired_confusions_drawn
+from abstain.metrics._confusion_draws import labels_drawn, many_rows, moments
 from abstain.metrics._confusion_solver import solve_joint, solve_marginal
 from abstain.regions import Choice
 from abstain.rules import Argmax
@@ -98,19 +99,37 @@ class BaseConfusionMetric(Metric):
     def _draws(
         self, summary: Summary, prediction: IntArray | None, n_draws: int, seed: int
     ) -> FloatArray:
-        drawn = confusions_drawn(summary, _columns(summary, prediction), n_draws, seed)
-        return np.array([self.value(confusion) for confusion in drawn], dtype=np.float64)
+        return self._values(labels_drawn(summary, _columns(summary, prediction), n_draws, seed))
 
-    def _paired_draws(
+    def _estimated(
         self, summary: Summary, prediction: IntArray, withheld: Mask, n_draws: int, seed: int
-    ) -> tuple[FloatArray, FloatArray]:
-        before, after = paired_confusions_drawn(summary, prediction, withheld, n_draws, seed)
-        if withheld.all():
-            after = np.full_like(before, np.nan)
-        return (
-            np.array([self.value(confusion) for confusion in before], dtype=np.float64),
-            np.array([self.value(confusion) for confusion in after], dtype=np.float64),
+    ) -> tuple[tuple[float, float], tuple[FloatArray, FloatArray]]:
+        if not many_rows(summary):
+            return super()._estimated(summary, prediction, withheld, n_draws, seed)
+        # One pass gives what is expected and how far labels scatter around it.
+        kept, out = moments(summary, prediction, withheld)
+        rng = np.random.default_rng(seed)
+        kept_drawn, out_drawn = kept.drawn(n_draws, rng), out.drawn(n_draws, rng)
+        expected = self.value(kept.mean + out.mean), self._value_of_rest(kept.mean, withheld)
+        return expected, (
+            self._values(kept_drawn + out_drawn),
+            np.full(n_draws, np.nan) if withheld.all() else self._values(kept_drawn),
         )
+
+    def _before_and_after(
+        self, summary: Summary, prediction: IntArray, withheld: Mask
+    ) -> tuple[float, float]:
+        before = self._expected(summary, prediction)
+        if not withheld.any():
+            return before, before
+        kept = expected_confusion(summary.proba, prediction, _weight(summary), ~withheld)
+        return before, self._value_of_rest(kept, withheld)
+
+    def _value_of_rest(self, kept: FloatArray, withheld: Mask) -> float:
+        return float("nan") if withheld.all() else self.value(kept)
+
+    def _values(self, confusions: Iterable[FloatArray]) -> FloatArray:
+        return np.array([self.value(confusion) for confusion in confusions], dtype=np.float64)
 
     def _choose(self, summary: Summary, capacity: float, decision: Decision) -> Choice:
         solve = solve_joint if self.solver == "joint" else solve_marginal

@@ -6,6 +6,7 @@ distribution of the same mean and variance, since it is far from normal.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import bdtr, ndtr, pdtr
@@ -15,7 +16,7 @@ from abstain._kernels.confusion import confusion_moments
 from abstain._kernels.label_draws import confusion_draws
 from abstain.summaries import Summary
 
-__all__ = ["confusions_drawn", "paired_confusions_drawn"]
+__all__ = ["Moments", "labels_drawn", "many_rows", "moments"]
 
 # Label by label takes about as long as the two sums from this many rows on.
 MANY_ROWS = 20_000
@@ -27,7 +28,17 @@ SMALL_COUNT = 50.0
 _MOST_ENTRIES = 2**23
 
 
-def confusions_drawn(
+def many_rows(summary: Summary) -> bool:
+    """Tell whether counts are drawn from their moments, and not label by label."""
+    # A fractional weight is no number of labels, so its counts have another variance.
+    return (
+        summary.counted
+        and len(summary.proba) >= MANY_ROWS
+        and summary.proba.shape[1] <= MOST_CLASSES
+    )
+
+
+def labels_drawn(
     summary: Summary, prediction: IntArray, n_draws: int, seed: int
 ) -> Iterator[FloatArray]:
     """Give confusion matrices of drawn labels, one for each draw.
@@ -35,9 +46,10 @@ def confusions_drawn(
     A row of whole weight w is w independent labels; a fractional remainder is one label of that
     weight.
     """
-    if _is_large(summary):
+    if many_rows(summary):
         nobody = np.zeros(len(prediction), dtype=np.bool_)
-        yield from paired_confusions_drawn(summary, prediction, nobody, n_draws, seed)[0]
+        everyone, _ = moments(summary, prediction, nobody)
+        yield from everyone.drawn(n_draws, np.random.default_rng(seed))
         return
     weight = np.empty(0) if summary.weight is None else summary.weight
     most = max(1, _MOST_ENTRIES // summary.proba.shape[1] ** 2)
@@ -46,59 +58,51 @@ def confusions_drawn(
         yield from confusion_draws(summary.proba, prediction, weight, seed, first, last)
 
 
-def paired_confusions_drawn(
-    summary: Summary, prediction: IntArray, withheld: Mask, n_draws: int, seed: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return drawn confusion matrices of all rows, and of the rows that are kept."""
-    if not _is_large(summary):
-        kept = ~withheld
-        after = (
-            confusions_drawn(summary.only(kept), prediction[kept], n_draws, seed)
-            if kept.any()
-            else np.zeros((n_draws, *2 * summary.proba.shape[1:]))
-        )
-        before = confusions_drawn(summary, prediction, n_draws, seed)
-        return np.stack([*before]), np.stack([*after])
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """The distribution of a confusion matrix of unknown labels.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (n_classes, n_classes)
+        Expected counts of true class (row) and predicted class (column).
+    squares : ndarray of shape (n_classes, n_classes, n_classes)
+        For each predicted class the sum of ``p p'`` over its rows.
+    """
+
+    mean: FloatArray
+    squares: FloatArray
+
+    def drawn(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
+        """Draw confusion matrices.
+
+        Of the rows predicted j, the counts of labels have the mean ``sum p`` and the covariance
+        ``diag(sum p) - sum p p'``.
+        """
+        n_classes = len(self.mean)
+        drawn = np.zeros((n_draws, n_classes, n_classes))
+        for j in range(n_classes):
+            mean = self.mean[:, j]
+            if mean.sum() <= 0:
+                continue
+            covariance = np.diag(mean) - self.squares[j]
+            values, vectors = np.linalg.eigh(covariance)
+            root = vectors * np.sqrt(np.maximum(values, 0.0))
+            noise = rng.standard_normal((n_draws, n_classes)) @ root.T
+            counts = np.maximum(mean + noise, 0.0)
+            for i in np.flatnonzero((mean < SMALL_COUNT) & (mean > 0)):
+                counts[:, i] = _small_counts(mean[i], covariance[i, i], noise[:, i])
+            # Every row has one label, so the counts of a column add up to its rows.
+            total = counts.sum(axis=1, keepdims=True)
+            drawn[:, :, j] = counts * (mean.sum() / np.where(total > 0, total, 1.0))
+        return drawn
+
+
+def moments(summary: Summary, prediction: IntArray, withheld: Mask) -> tuple[Moments, Moments]:
+    """Return the moments of what is kept and of what is withheld, in one pass."""
     weight = np.empty(0) if summary.weight is None else summary.weight
     sums, squares = confusion_moments(summary.proba, prediction, weight, withheld)
-    rng = np.random.default_rng(seed)
-    kept_part, withheld_part = (
-        _counts_drawn(sums[part], squares[part], n_draws, rng) for part in range(2)
-    )
-    return kept_part + withheld_part, kept_part
-
-
-def _is_large(summary: Summary) -> bool:
-    # A fractional weight is no number of labels, so its counts have another variance.
-    whole = summary.weight is None or summary.counted
-    return whole and len(summary.proba) >= MANY_ROWS and summary.proba.shape[1] <= MOST_CLASSES
-
-
-def _counts_drawn(
-    sums: FloatArray, squares: FloatArray, n_draws: int, rng: np.random.Generator
-) -> FloatArray:
-    """Draw counts of labels by predicted class: columns of the confusion matrix.
-
-    Of the rows predicted j, the counts of labels have the mean ``sum p`` and the covariance
-    ``diag(sum p) - sum p p'``.
-    """
-    n_classes = len(sums)
-    drawn = np.zeros((n_draws, n_classes, n_classes))
-    for j in range(n_classes):
-        mean = sums[:, j]
-        if mean.sum() <= 0:
-            continue
-        covariance = np.diag(mean) - squares[j]
-        values, vectors = np.linalg.eigh(covariance)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        noise = rng.standard_normal((n_draws, n_classes)) @ root.T
-        counts = np.maximum(mean + noise, 0.0)
-        for i in np.flatnonzero((mean < SMALL_COUNT) & (mean > 0)):
-            counts[:, i] = _small_counts(mean[i], covariance[i, i], noise[:, i])
-        # Every row has one label, so the counts of a column add up to its rows.
-        total = counts.sum(axis=1, keepdims=True)
-        drawn[:, :, j] = counts * (mean.sum() / np.where(total > 0, total, 1.0))
-    return drawn
+    return Moments(sums[0], squares[0]), Moments(sums[1], squares[1])
 
 
 def _small_counts(mean: float, variance: float, noise: FloatArray) -> FloatArray:

@@ -17,12 +17,16 @@ __all__ = [
     "LEVEL_TOLERANCE",
     "OperatingPointMetric",
     "sensitivity_thresholds",
-    "touching_window",
+    "touching_windows",
 ]
 
 # How far a rate may miss its level and still count as reached: 1 - 1/10 is 0.9. Small enough
 # to agree with whole-number arithmetic on any batch that fits in memory.
 LEVEL_TOLERANCE = 1e-11
+# Atoms are nearly equal up to this many times their mean weight; then so many windows on each side
+# of the best for equal ones are looked at.
+_NEARLY_EQUAL = 16.0
+_NEIGHBOURS = 4096
 
 
 class OperatingPointMetric(RankingMetric):
@@ -58,18 +62,26 @@ def sensitivity_thresholds(atoms: Atoms, windows: Windows, level: float) -> IntA
     return len(atoms) - specificity_thresholds(below, *mirrored, level - LEVEL_TOLERANCE)
 
 
-def touching_window(atoms: Atoms, capacity: float, level: float) -> Windows:
-    """Return the first window that can hold a threshold of this specificity inside it.
+def touching_windows(atoms: Atoms, capacity: float, level: float) -> Windows:
+    """Return the windows that may be the best for a threshold of this specificity.
 
     The threshold keeps the specificity when enough negatives lie below the window. Their share
-    grows from window to window, while the sensitivity falls; so for atoms of equal weight this
-    window is the best of all (the proof is in the guide to ranking metrics).
+    grows from window to window, while the sensitivity falls; so for atoms of equal weight the
+    first window that can hold the threshold is the best of all (the proof is in the guide to
+    ranking metrics). A few tied atoms let some windows hold a little more than others: then the
+    best is near that one, since every step away from it costs the difference between the
+    probabilities at its two ends. Where weights differ more, it may be any window.
     """
-    negative, size = atoms.negative_below, atoms.window_size(capacity)
+    if atoms.equal_weight is None and atoms.weight.max() > _NEARLY_EQUAL * atoms.weight.mean():
+        return atoms.windows(capacity)
+    negative = atoms.negative_below
 
     def holds(start: int) -> bool:
-        kept = negative[start] + (negative[-1] - negative[start + size])
+        end = int(atoms.windows_from(start, start + 1, capacity).ends[0])
+        kept = negative[start] + (negative[-1] - negative[end])
         return bool(negative[start] >= (level - LEVEL_TOLERANCE) * kept)
 
-    first = bisect_left(range(len(atoms) - size), True, key=holds)
-    return Windows(np.array([first]), np.array([first + size]))
+    first = bisect_left(range(atoms.last_start(capacity)), True, key=holds)
+    if atoms.equal_weight is not None:
+        return atoms.windows_from(first, first + 1, capacity)
+    return atoms.windows_from(first - _NEIGHBOURS, first + _NEIGHBOURS, capacity)

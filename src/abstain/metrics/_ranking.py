@@ -15,11 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 from abstain._inputs import (
     FloatArray,
     IntArray,
+    Mask,
     check_fraction,
     check_labels,
     check_seed,
 )
-from abstain._kernels.atom_labels import drawn_positives
+from abstain._kernels.atom_labels import drawn_masses, drawn_positives
 from abstain._kernels.ranking import best_window, undefined_windows
 from abstain.metrics._base import Decision, Metric
 from abstain.metrics._curve import Point
@@ -39,7 +40,7 @@ NEVER_GONE = -np.inf
 NO_GAIN = 1e-12
 # Draws are made on at most about this many atoms, which keeps 200 draws of a million examples
 # far below a second.
-MOST_ATOMS = 16_384
+MOST_ATOMS = 8_192
 
 
 class BestWindow(NamedTuple):
@@ -235,10 +236,41 @@ class RankingMetric(Metric):
     def _draws(
         self, summary: Summary, prediction: IntArray | None, n_draws: int, seed: int
     ) -> FloatArray:
-        atoms = self._atoms(summary).compressed(MOST_ATOMS)
-        p = np.clip(atoms.positive / atoms.weight, 0.0, 1.0)
-        positives = drawn_positives(atoms.weight, p, 0, n_draws, seed)
-        return np.array([self._value(atoms.relabelled(positive)) for positive in positives])
+        nothing = Windows(np.zeros(1, dtype=np.intp), np.zeros(1, dtype=np.intp))
+        return self._drawn_values(self._atoms(summary), nothing, n_draws, seed)[:, 0]
+
+    def _drawn_values(self, atoms: Atoms, windows: Windows, n_draws: int, seed: int) -> FloatArray:
+        """Return the value after each window is withheld, under each of many drawn labels.
+
+        Labels are drawn for neighbouring atoms together where these are many.
+        """
+        if len(atoms) <= MOST_ATOMS:
+            p = np.clip(atoms.positive / atoms.weight, 0.0, 1.0)
+            positives = drawn_positives(atoms.weight, p, 0, n_draws, seed)
+        else:
+            atoms, windows = atoms.compressed(MOST_ATOMS, windows)
+            positives = drawn_masses(atoms.weight, atoms.positive, n_draws, seed)
+        return np.stack(
+            [self._safe_values(atoms.relabelled(positive), windows) for positive in positives]
+        )
+
+    def _before_and_after(
+        self, summary: Summary, prediction: IntArray, withheld: Mask
+    ) -> tuple[float, float]:
+        window = summary.window(withheld)
+        if self.method != "deterministic" or window is None:
+            return super()._before_and_after(summary, prediction, withheld)
+        before, after = self._safe_values(self._atoms(summary), window)
+        return float(before), float(after)
+
+    def _paired_draws(
+        self, summary: Summary, prediction: IntArray, withheld: Mask, n_draws: int, seed: int
+    ) -> tuple[FloatArray, FloatArray]:
+        window = summary.window(withheld)
+        if window is None:
+            return super()._paired_draws(summary, prediction, withheld, n_draws, seed)
+        drawn = self._drawn_values(self._atoms(summary), window, n_draws, seed)
+        return drawn[:, 0], drawn[:, 1]
 
     def _choose(self, summary: Summary, capacity: float, decision: Decision) -> Choice:
         atoms = self._atoms(summary)

@@ -11,7 +11,7 @@ from abstain.metrics._estimation import Estimation
 from abstain.metrics._operating_point import (
     LEVEL_TOLERANCE,
     OperatingPointMetric,
-    touching_window,
+    touching_windows,
 )
 from abstain.metrics._sampled_windows import smoothed
 from abstain.summaries import Atoms, Windows
@@ -87,9 +87,7 @@ class SensitivityAtSpecificity(OperatingPointMetric):
         return above[0] / kept[0]
 
     def _candidates(self, atoms: Atoms, capacity: float) -> Windows:
-        if atoms.equal_weight is None:
-            return atoms.windows(capacity)
-        return touching_window(atoms, capacity, self.specificity)
+        return touching_windows(atoms, capacity, self.specificity)
 
     def _sampled(self, atoms: Atoms, windows: Windows) -> tuple[float, FloatArray]:
         total = atoms.weight_below[-1]

@@ -7,7 +7,7 @@ from abstain.metrics._estimation import Estimation
 from abstain.metrics._operating_point import (
     OperatingPointMetric,
     sensitivity_thresholds,
-    touching_window,
+    touching_windows,
 )
 from abstain.summaries import Atoms, Windows
 
@@ -63,7 +63,5 @@ class SpecificityAtSensitivity(OperatingPointMetric):
         return (kept[1] - above[1]) / kept[1]
 
     def _candidates(self, atoms: Atoms, capacity: float) -> Windows:
-        if atoms.equal_weight is None:
-            return atoms.windows(capacity)
-        mirrored = touching_window(atoms.mirrored, capacity, self.sensitivity)
+        mirrored = touching_windows(atoms.mirrored, capacity, self.sensitivity)
         return mirrored.mirrored(len(atoms))

@@ -11,7 +11,7 @@ import numpy as np
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.confusion import top_share
 from abstain.metrics._base import Decision, Metric
-from abstain.metrics._confusion_draws import confusions_drawn
+from abstain.metrics._confusion_draws import labels_drawn
 from abstain.regions import Choice, TopShare, score_threshold
 from abstain.rules import Argmax
 from abstain.summaries import RowSummary, Summary
@@ -88,9 +88,7 @@ class TopKAccuracy(Metric):
         hit = np.minimum(top_share(summary.proba, self.k), 1.0)
         # Whether the label is among the top k is all that counts: two classes, miss and hit.
         rows = RowSummary(np.column_stack([1 - hit, hit]), summary.weight)
-        counts = np.stack(
-            [*confusions_drawn(rows, np.zeros(len(hit), dtype=np.intp), n_draws, seed)]
-        )
+        counts = np.stack([*labels_drawn(rows, np.zeros(len(hit), dtype=np.intp), n_draws, seed)])
         shares: FloatArray = counts[:, 1, 0] / counts[:, :, 0].sum(axis=1)
         return shares
 

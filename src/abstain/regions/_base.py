@@ -17,6 +17,8 @@ class Region(ABC):
 
     #: The registered name.
     kind: ClassVar[str]
+    #: Whether ``contains`` reads the predictions.
+    reads_prediction: ClassVar[bool] = False
     #: What ``score`` is, for people.
     score_label: ClassVar[str] = ""
     #: The score of uncertainty that the region is a threshold on, if it is one.

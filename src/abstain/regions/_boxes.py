@@ -61,6 +61,7 @@ class ProbabilityBoxes(Region):
     """
 
     kind: ClassVar[str] = "probability-boxes"
+    reads_prediction: ClassVar[bool] = True
 
     boxes: tuple[Box, ...]
 

@@ -2,11 +2,15 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from abstain._inputs import FloatArray, IntArray, Mask
 from abstain.regions._base import Region
 from abstain.rules import DecisionRule
 
 __all__ = ["Choice"]
+
+_NOT_READ: IntArray = np.empty(0, dtype=np.intp)
 
 
 class Choice(NamedTuple):
@@ -19,3 +23,9 @@ class Choice(NamedTuple):
         """Return the predicted column of each row, and whether it is withheld."""
         prediction = self.rule.predict(proba)
         return prediction, self.region.contains(proba, prediction)
+
+    def withheld(self, proba: FloatArray) -> Mask:
+        """Return whether each row is withheld; nothing is predicted where that is not needed."""
+        if self.region.reads_prediction:
+            return self.apply(proba)[1]
+        return self.region.contains(proba, _NOT_READ)

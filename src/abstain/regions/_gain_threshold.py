@@ -26,6 +26,7 @@ class GainThreshold(Region):
     """
 
     kind: ClassVar[str] = "gain-threshold"
+    reads_prediction: ClassVar[bool] = True
     score_label: ClassVar[str] = "expected gain from referring the case"
 
     gains: FloatArray

@@ -62,7 +62,8 @@ class ShiftTest:
                 f"No shift shown: the mean probabilities of source and target differ no more "
                 f"than chance makes them ({chance})."
             )
-        column = int(np.argmax(np.abs(self.difference)))
+        # Two classes move alike; people think of the positive one.
+        column = 1 if len(self.difference) == 2 else int(np.argmax(np.abs(self.difference)))
         return (
             f"The class proportions moved: chance alone would separate the mean probabilities "
             f"this far {chance}. Most moved that of class {self.classes[column]}, by "

@@ -47,8 +47,13 @@ def shift_facts(
             "validation": estimator.source_priors_,
             "target": estimator.priors_,
             "interval": estimator.priors_interval(CONFIDENCE),
-            "test": {"shifted": test.shifted, "p_value": test.p_value, "summary": test.summary()},
-            "check": {"fits": check.fits, "p_value": check.p_value, "summary": check.summary()},
+            "test": {
+                "shifted": test.shifted,
+                "p_value": test.p_value,
+                "statistic": test.statistic,
+                "summary": test.summary(),
+            },
+            "check": {"fits": check.fits, **check.to_dict(), "summary": check.summary()},
         }
     )
     return facts

@@ -5,6 +5,7 @@ histogram are all atoms, so each ranking algorithm is written once (the paper's 
 the case where every atom is one example).
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -167,18 +168,15 @@ class Atoms:
         """
         if self.upper is None:
             moved = adapted_positive(self.p, ratios)
-            if (moved[1:] > moved[:-1]).all():
-                return type(self)(moved, self.weight, self.weight * moved)
-            # Neighbours may become equal, or swap places by a rounding.
-            return self._from_masses(moved, self.weight, self.weight * moved)
+            mass = moved if self.equal_weight == 1.0 else self.weight * moved
+            if (moved[1:] < moved[:-1]).any():
+                # Neighbours may swap places by a rounding.
+                order = np.argsort(moved, kind="stable")
+                return type(self)(*ties_summed(moved[order], self.weight[order], mass[order]))
+            return type(self)(*ties_summed(moved, self.weight, mass))
         mass = self.weight * adapted_positive(self.positive / self.weight, ratios)
         lower, upper = (adapted_positive(edge, ratios) for edge in (self.p, self.upper))
         return type(self)(lower, self.weight, mass, upper)
-
-    @classmethod
-    def _from_masses(cls, p: FloatArray, weight: FloatArray, positive: FloatArray) -> Self:
-        order = np.argsort(p, kind="stable")
-        return cls(*ties_summed(p[order], weight[order], positive[order]))
 
     @property
     def middle(self) -> FloatArray:
@@ -237,21 +235,37 @@ class Atoms:
         N - d + 1 for N distinct examples of which d may be withheld. A window is empty where
         its first atom alone is too heavy: tied examples are withheld together or not at all.
         """
-        total = self.weight_below
-        room = capacity + WEIGHT_TOLERANCE * total[-1]
         if self.equal_weight is None:
-            ends = window_ends(total, room)
+            ends = window_ends(self.weight_below, self._room(capacity))
             return Windows(np.arange(len(ends)), ends)
-        size = self.window_size(capacity)
-        starts = np.arange(len(self) - size + 1)
-        return Windows(starts, starts + size)
+        return self.windows_from(0, self.last_start(capacity) + 1, capacity)
+
+    def windows_from(self, first: int, last: int, capacity: float) -> Windows:
+        """Return the windows that begin at some of the atoms, as far as ``windows`` has them."""
+        starts = np.arange(max(first, 0), min(last, self.last_start(capacity) + 1))
+        if self.equal_weight is not None:
+            return Windows(starts, starts + self.window_size(capacity))
+        total, room = self.weight_below, self._room(capacity)
+        ends = np.searchsorted(total, total[starts] + room, side="right") - 1
+        # The sum is rounded; what must fit is the difference.
+        ends -= total[ends] - total[starts] > room
+        return Windows(starts, np.maximum(ends, starts))
+
+    def last_start(self, capacity: float) -> int:
+        """Return the first atom whose window reaches the last one."""
+        total, room = self.weight_below, self._room(capacity)
+        if self.equal_weight is not None:
+            return len(self) - self.window_size(capacity)
+        return bisect_left(range(len(self)), True, key=lambda k: total[-1] - total[k] <= room)
+
+    def _room(self, capacity: float) -> float:
+        return float(capacity + WEIGHT_TOLERANCE * self.weight_below[-1])
 
     def window_size(self, capacity: float) -> int:
         """Return how many atoms of equal weight fit a capacity."""
         if self.equal_weight is None:
             raise TypeError("Atoms of different weights have no common window size.")
-        room = capacity + WEIGHT_TOLERANCE * self.weight_below[-1]
-        return min(int(room / self.equal_weight), len(self))
+        return min(int(self._room(capacity) / self.equal_weight), len(self))
 
     def ends(self, start: int, end: int) -> tuple[float, float]:
         """Return the interval that holds exactly the atoms from ``start`` to before ``end``."""
@@ -283,21 +297,22 @@ class Atoms:
             self.p[first], weight, positive, (self.p if self.upper is None else self.upper)[last]
         )
 
-    def compressed(self, most: int) -> Self:
-        """Return about ``most`` atoms at most, by merging neighbours.
+    def compressed(self, most: int, windows: Windows | None = None) -> tuple[Self, Windows]:
+        """Return about ``most`` atoms at most, by merging neighbours, and windows among them.
 
         They are merged evenly in weight and in both classes: none holds more than
         ``3 / most`` of any of the three unless it did before, so no metric moves by much more.
+        None is merged across the end of a window.
         """
+        nothing = np.empty(0, dtype=np.intp)
+        kept = Windows(nothing, nothing) if windows is None else windows
         if len(self) <= most:
-            return self
-        passed = np.zeros(len(self))
-        for below in self._below:
-            passed += below[:-1] / below[-1] if below[-1] > 0 else 0.0
-        group = np.floor(passed * (most / len(self._below)))
-        first = np.flatnonzero(np.diff(group, prepend=-1.0))
-        weight, positive = (np.add.reduceat(mass, first) for mass in (self.weight, self.positive))
-        if self.upper is None:
-            return type(self)(self.p[first], weight, positive)
-        last = np.append(first[1:], len(self)) - 1
-        return type(self)(self.p[first], weight, positive, self.upper[last])
+            return self, kept
+        marks = np.arange(1, most // len(self._below)) * (len(self._below) / most)
+        cuts = [np.searchsorted(below, marks * below[-1]) for below in self._below]
+        bounds = np.unique(np.concatenate([[0, len(self)], *cuts, *kept]))
+        first, last = bounds[:-1], bounds[1:] - 1
+        weight, positive = (np.diff(below[bounds]) for below in self._below[:2])
+        upper = None if self.upper is None else self.upper[last]
+        small = type(self)(self.p[first], weight, positive, upper)
+        return small, Windows(*(np.searchsorted(bounds, side) for side in kept))

@@ -17,7 +17,7 @@ import numpy as np
 from abstain._inputs import FloatArray, Mask, both_columns
 from abstain._kernels.adapt import adapted, adapted_positive
 from abstain._kernels.softmax import scaled_softmax
-from abstain.summaries._atoms import Atoms
+from abstain.summaries._atoms import Atoms, Windows
 
 __all__ = ["BinarySummary", "RowSummary", "Summary", "summarise"]
 
@@ -56,6 +56,11 @@ class Summary(ABC):
     @abstractmethod
     def proba(self) -> FloatArray:
         """The probability vectors of the set, of shape (size, n_classes)."""
+
+    @property
+    def compact(self) -> FloatArray:
+        """The same, of two classes the probability of the positive one where that is at hand."""
+        return self.proba
 
     @property
     @abstractmethod
@@ -110,6 +115,10 @@ class Summary(ABC):
     @abstractmethod
     def merged(self, other: Self) -> Self:
         """Return the summary of both batches together."""
+
+    def window(self, withheld: Mask) -> Windows | None:
+        """Return nothing, and the marked part, as windows of the atoms; None if it is not one."""
+        return None
 
     def for_likelihood(self) -> tuple[FloatArray, FloatArray | None]:
         """Return vectors and weights on which a likelihood of class proportions may be taken."""
@@ -225,6 +234,11 @@ class BinarySummary(Summary):
         return both_columns(self.atoms.middle)
 
     @property
+    def compact(self) -> FloatArray:
+        """The positive probability of each atom."""
+        return self.atoms.middle
+
+    @property
     def weight(self) -> FloatArray | None:
         """The weight of each atom; None where each is one row that counts once."""
         return None if self.counted and len(self.atoms) == self.n_rows else self.atoms.weight
@@ -251,6 +265,14 @@ class BinarySummary(Summary):
         n_rows = round(float(atoms.weight.sum())) if self.counted else len(atoms)
         return replace(self, atoms=atoms, n_rows=n_rows)
 
+    def window(self, withheld: Mask) -> Windows | None:
+        """Return nothing, and the marked part, as windows of the atoms; None if it is not one."""
+        count = np.count_nonzero(withheld)
+        start = int(np.argmax(withheld)) if count else 0
+        if not withheld[start : start + count].all():
+            return None
+        return Windows(np.array([0, start]), np.array([0, start + count]))
+
     def merged(self, other: Self) -> Self:
         """Return the atoms of both."""
         return replace(
@@ -265,7 +287,7 @@ class BinarySummary(Summary):
         """Return the mean probabilities of at most about ``MOST_ATOMS`` groups of atoms."""
         if len(self.atoms) <= MOST_ATOMS:
             return self.proba, self.weight
-        few = self.atoms.compressed(MOST_ATOMS)
+        few, _ = self.atoms.compressed(MOST_ATOMS)
         return both_columns(few.positive / few.weight), few.weight
 
 
