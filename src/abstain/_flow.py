@@ -114,10 +114,10 @@ def flow(
     values : callable, optional
         Gives a score of each row that no probability tells, from the fitted estimator.
     """
-    by_atoms = metric.ranks and values is None
+    by_rows = not metric.ranks or values is not None
 
     def settled(bins: int | None) -> _Settled:
-        summary = _summarised(proba, weight, by_atoms=by_atoms, bins=bins)
+        summary = _summarised(proba, weight, by_rows=by_rows, bins=bins)
         estimator = clone(shift).fit_summaries(labelled, summary)
         now = summary.adapted(estimator.weights_)
         if values is not None:
@@ -134,15 +134,15 @@ def flow(
         )
         return _Settled(summary, estimator, now, choice)
 
-    bins = metric.bins_for(len(proba)) if by_atoms and selection.score is None else None
+    bins = None if by_rows or selection.score is not None else metric.bins_for(len(proba))
     found = settled(bins)
     if bins is not None and found.moved_by_bins(metric) > _COARSE:
         found = settled(None)
+    choice, abstain = found.choice, found.withheld
     # Rows of many classes are adapted already, in the summary.
-    moved = found.now.proba
+    moved = found.now.compact
     if proba.ndim == 1:
         moved = adapted_in_place(proba, found.estimator.weights_)
-    choice, abstain = found.choice, found.withheld
     if abstain is None:
         choice, abstain = _within_budget(choice, moved, weight, found.now, selection)
     moves: tuple[Move, ...] = ()
@@ -150,13 +150,12 @@ def flow(
         moves = prior_moves(found.estimator, seed)
     elif uncertainty == "labels+priors+calibration":
         moves = calibration_moves(found.estimator, labelled, found.summary, seed)
-    if found.withheld is None:
-        estimate = estimate_choice(metric, found.now, choice, seed=seed, moves=moves)
-    else:
+    if by_rows:
+        # The summary is the rows themselves, and what is withheld of them is known.
         prediction = choice.rule.predict(found.now.compact)
-        estimate = estimate_rows(
-            metric, found.now, prediction, found.withheld, seed=seed, moves=moves
-        )
+        estimate = estimate_rows(metric, found.now, prediction, abstain, seed=seed, moves=moves)
+    else:
+        estimate = estimate_choice(metric, found.now, choice, seed=seed, moves=moves)
     return Outcome(
         found.estimator, choice, moved, abstain, estimate, moves, found.certificate, found.values
     )
@@ -179,12 +178,10 @@ class _Settled:
 
 
 def _summarised(
-    proba: FloatArray, weight: FloatArray | None, *, by_atoms: bool, bins: int | None
+    proba: FloatArray, weight: FloatArray | None, *, by_rows: bool, bins: int | None
 ) -> Summary:
-    """Return the atoms of two classes for a metric of their order, the rows for any other."""
-    if by_atoms:
-        return summarise(proba, weight, bins=bins)
-    return summarise(both_columns(proba), weight)
+    """Return the rows, or the atoms of two classes for a metric of their order."""
+    return summarise(both_columns(proba) if by_rows else proba, weight, bins=bins)
 
 
 def adapted_in_place(proba: FloatArray, ratios: FloatArray) -> FloatArray:

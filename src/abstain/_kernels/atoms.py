@@ -42,7 +42,8 @@ def ties_counted(p: FloatArray) -> tuple[FloatArray, FloatArray]:
     """
     new = _begins(p)
     if new.all():
-        return p, np.ones(len(p))
+        # One number for all of them, which takes no memory.
+        return p, np.broadcast_to(np.float64(1.0), p.shape)
     first = np.flatnonzero(new)
     return p[first], np.diff(first, append=len(p)).astype(np.float64)
 
@@ -90,21 +91,18 @@ def binned(
     return total, mass
 
 
-def prefix_sums(
-    weight: FloatArray, positive: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the weight, positive and negative mass below each of the n + 1 boundaries.
+def prefix_sums(weight: FloatArray, positive: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the positive and negative mass below each of the n + 1 boundaries.
 
-    Negative mass is summed by itself rather than taken as a difference of the two large sums,
-    so that a nearly absent class keeps its digits.
+    Negative mass is summed by itself rather than taken as a difference of two large sums, so
+    that a nearly absent class keeps its digits.
     """
-    total, above, below = (np.empty(len(weight) + 1) for _ in range(3))
-    total[0] = above[0] = below[0] = 0.0
-    np.cumsum(weight, out=total[1:])
+    above, below = (np.empty(len(weight) + 1) for _ in range(2))
+    above[0] = below[0] = 0.0
     np.cumsum(positive, out=above[1:])
     np.subtract(weight, positive, out=below[1:])
     np.cumsum(below[1:], out=below[1:])
-    return total, above, below
+    return above, below
 
 
 def window_ends(total: FloatArray, capacity: float) -> IntArray:

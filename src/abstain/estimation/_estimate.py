@@ -74,7 +74,7 @@ def estimate_choice(
     metric: Metric, summary: Summary, choice: Choice, *, seed: int = 0, moves: Sequence[Move] = ()
 ) -> Estimate:
     """Estimate what a choice does to a batch, from its summary."""
-    prediction, withheld = choice.apply(summary.compact)
+    prediction, withheld = metric._applied(choice, summary)
     return estimate_rows(metric, summary, prediction, withheld, seed=seed, moves=moves)
 
 

@@ -15,7 +15,6 @@ __all__ = ["AveragePrecision"]
 MOST_WORK = 50_000_000
 # Otherwise this many are compared first, and then ever nearer neighbours of the best.
 COARSE = 256
-NEIGHBOURS = 16
 
 
 class AveragePrecision(RankingMetric):
@@ -62,27 +61,14 @@ class AveragePrecision(RankingMetric):
         )
 
     def _candidates(self, atoms: Atoms, capacity: float) -> Windows:
+        if atoms.equal_weight is not None:
+            return super()._candidates(atoms, capacity)
         windows = atoms.windows(capacity)
         weight = atoms.weight_below
-        if atoms.equal_weight is not None:
-            return windows
         passes = len(np.unique(weight[windows.ends] - weight[windows.starts]))
         if passes * len(atoms) <= MOST_WORK:
             return windows
-        return self._narrowed(atoms, windows)
-
-    def _narrowed(self, atoms: Atoms, windows: Windows) -> Windows:
-        """Return the best window found by looking closer and closer."""
-        last = len(windows.starts) - 1
-        step = -(-last // COARSE)
-        looked = np.arange(0, last + 1, step)
-        while True:
-            values = self._safe_values(atoms, windows.only(looked))
-            best = int(looked[np.argmax(np.nan_to_num(values, nan=-np.inf))])
-            if step == 1:
-                return windows.only(slice(best, best + 1))
-            reach, step = step, max(step // NEIGHBOURS, 1)
-            looked = np.arange(max(best - reach, 0), min(best + reach, last) + 1, step)
+        return self._narrowed(atoms, capacity, COARSE)
 
 
 def _order(weight: FloatArray, windows: Windows) -> IntArray:

@@ -44,7 +44,7 @@ class Metric(BaseEstimator, ABC):
     greater_is_better: bool = True
     #: Whether the metric is for two classes only.
     binary_only: ClassVar[bool] = False
-    #: Whether it is chosen for on the order of two classes' probabilities alone.
+    #: Whether it is one of the order of two classes' probabilities alone, not of predictions.
     ranks: ClassVar[bool] = False
     #: The least and the greatest value there can be; infinite where there is no bound.
     value_range: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
@@ -272,9 +272,15 @@ class Metric(BaseEstimator, ABC):
             for capacity in capacities
         ]
 
+    def _applied(self, choice: Choice, summary: Summary) -> tuple[IntArray, Mask]:
+        """Return predictions and what is withheld; no predictions where nobody reads them."""
+        if self.ranks and not choice.region.reads_prediction:
+            return np.empty(0, dtype=np.intp), choice.withheld(summary.compact)
+        return choice.apply(summary.compact)
+
     def _point(self, summary: Summary, choice: Choice) -> Point:
         """Return what a choice does to a summary."""
-        prediction, withheld = choice.apply(summary.compact)
+        prediction, withheld = self._applied(choice, summary)
         weight = summary.weight
         taken = np.count_nonzero(withheld) if weight is None else weight[withheld].sum()
         _, value = self._before_and_after(summary, prediction, withheld)
@@ -299,7 +305,7 @@ class Metric(BaseEstimator, ABC):
         if withheld.all():
             return before, float("nan")
         kept = ~withheld
-        return before, self._expected(summary.only(kept), prediction[kept])
+        return before, self._expected(summary.only(kept), _of(prediction, kept))
 
     def _paired_draws(
         self, summary: Summary, prediction: IntArray, withheld: Mask, n_draws: int, seed: int
@@ -310,7 +316,7 @@ class Metric(BaseEstimator, ABC):
             return self._draws(summary, prediction, n_draws, seed), np.full(n_draws, np.nan)
         return (
             self._draws(summary, prediction, n_draws, seed),
-            self._draws(summary.only(kept), prediction[kept], n_draws, seed),
+            self._draws(summary.only(kept), _of(prediction, kept), n_draws, seed),
         )
 
     def _checked(
@@ -341,3 +347,8 @@ class Metric(BaseEstimator, ABC):
 
     def __repr__(self) -> str:
         return f"<metric {self.name}>"
+
+
+def _of(prediction: IntArray, kept: Mask) -> IntArray:
+    """Return the predictions of what is kept; none are made where they are not read."""
+    return prediction[kept] if prediction.size else prediction

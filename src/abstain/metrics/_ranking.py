@@ -41,6 +41,11 @@ NO_GAIN = 1e-12
 # Draws are made on at most about this many atoms, which keeps 200 draws of a million examples
 # far below a second.
 MOST_ATOMS = 8_192
+# Of more atoms than this, so many windows are compared first, and then ever nearer neighbours of
+# the best.
+MOST_WINDOWS = 2**20
+COARSE = 2**16
+NEIGHBOURS = 16
 
 
 class BestWindow(NamedTuple):
@@ -315,8 +320,27 @@ class RankingMetric(Metric):
         return float(self._safe_values(atoms, Windows(nothing, nothing))[0])
 
     def _candidates(self, atoms: Atoms, capacity: float) -> Windows:
-        """Return the windows worth looking at; all, unless the metric knows better."""
-        return atoms.windows(capacity)
+        """Return the windows worth looking at; all, unless these are very many."""
+        if len(atoms) <= MOST_WINDOWS:
+            return atoms.windows(capacity)
+        return self._narrowed(atoms, capacity, COARSE)
+
+    def _narrowed(self, atoms: Atoms, capacity: float, coarse: int) -> Windows:
+        """Return the best window found by looking closer and closer.
+
+        Neighbouring windows share all but two atoms, so of millions they hardly differ.
+        """
+        last = atoms.last_start(capacity)
+        step = max(-(-last // coarse), 1)
+        looked = np.arange(0, last + 1, step)
+        while True:
+            windows = atoms.windows_at(looked, capacity)
+            values = self._safe_values(atoms, windows)
+            best = int(np.argmax(np.nan_to_num(values, nan=-np.inf)))
+            if step == 1:
+                return windows.only(slice(best, best + 1))
+            centre, reach, step = int(looked[best]), step, max(step // NEIGHBOURS, 1)
+            looked = np.arange(max(centre - reach, 0), min(centre + reach, last) + 1, step)
 
     def _best(self, atoms: Atoms, capacity: float) -> BestWindow:
         """Return the best window that fits, or an empty one when none improves the metric."""

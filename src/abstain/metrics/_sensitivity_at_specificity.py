@@ -90,7 +90,7 @@ class SensitivityAtSpecificity(OperatingPointMetric):
         return touching_windows(atoms, capacity, self.specificity)
 
     def _sampled(self, atoms: Atoms, windows: Windows) -> tuple[float, FloatArray]:
-        total = atoms.weight_below[-1]
+        total = atoms.total
         if total > MOST_COUNTED or (atoms.weight % 1 != 0).any():
             return super()._sampled(atoms, windows)
         starts, ends = (np.append(side, 0) for side in windows)

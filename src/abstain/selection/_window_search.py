@@ -124,7 +124,7 @@ def most_valuable_window(
     """
     atoms = metric._atoms(summary)
     spent = abstention_costs[0] * atoms.negative_below + abstention_costs[1] * atoms.positive_below
-    spent /= atoms.weight_below[-1]
+    spent /= atoms.total
 
     def worth(values: FloatArray, windows: Windows) -> FloatArray:
         gain: FloatArray = value_of_metric * values - (spent[windows.ends] - spent[windows.starts])
@@ -144,7 +144,7 @@ def _as_choice(
 ) -> WindowChoice:
     best = BestWindow(window.start, window.end, window.value)
     choice = metric._as_choice(atoms, best, decision)
-    return WindowChoice(choice, window.value, window.weight / float(atoms.weight_below[-1]))
+    return WindowChoice(choice, window.value, window.weight / atoms.total)
 
 
 def _boundaries(atoms: Atoms) -> IntArray:

@@ -195,23 +195,31 @@ class Atoms:
         return len(self.p)
 
     @cached_property
-    def _below(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _below(self) -> tuple[FloatArray, FloatArray]:
         return prefix_sums(self.weight, self.positive)
 
-    @property
+    @cached_property
+    def total(self) -> float:
+        """The weight of all atoms."""
+        equal = self.equal_weight
+        return float(self.weight.sum()) if equal is None else equal * len(self)
+
+    @cached_property
     def weight_below(self) -> FloatArray:
         """Weight below each of the n_atoms + 1 boundaries; the last is the total."""
-        return self._below[0]
+        if self.equal_weight is not None:
+            return self.equal_weight * np.arange(len(self) + 1)
+        return np.concatenate([[0.0], np.cumsum(self.weight)])
 
     @property
     def positive_below(self) -> FloatArray:
         """Positive mass below each boundary."""
-        return self._below[1]
+        return self._below[0]
 
     @property
     def negative_below(self) -> FloatArray:
         """Negative mass below each boundary."""
-        return self._below[2]
+        return self._below[1]
 
     @cached_property
     def pairs_below(self) -> FloatArray:
@@ -226,7 +234,8 @@ class Atoms:
     @cached_property
     def equal_weight(self) -> float | None:
         """The weight that all atoms have, or None where they differ."""
-        return float(self.weight[0]) if np.ptp(self.weight) == 0 else None
+        one_for_all = self.weight.strides == (0,) or np.ptp(self.weight) == 0
+        return float(self.weight[0]) if one_for_all else None
 
     def windows(self, capacity: float) -> Windows:
         """Return the windows that fit a capacity, each as far to the right as it can reach.
@@ -243,6 +252,10 @@ class Atoms:
     def windows_from(self, first: int, last: int, capacity: float) -> Windows:
         """Return the windows that begin at some of the atoms, as far as ``windows`` has them."""
         starts = np.arange(max(first, 0), min(last, self.last_start(capacity) + 1))
+        return self.windows_at(starts, capacity)
+
+    def windows_at(self, starts: IntArray, capacity: float) -> Windows:
+        """Return the windows that begin at these atoms."""
         if self.equal_weight is not None:
             return Windows(starts, starts + self.window_size(capacity))
         total, room = self.weight_below, self._room(capacity)
@@ -253,13 +266,13 @@ class Atoms:
 
     def last_start(self, capacity: float) -> int:
         """Return the first atom whose window reaches the last one."""
-        total, room = self.weight_below, self._room(capacity)
         if self.equal_weight is not None:
             return len(self) - self.window_size(capacity)
+        total, room = self.weight_below, self._room(capacity)
         return bisect_left(range(len(self)), True, key=lambda k: total[-1] - total[k] <= room)
 
     def _room(self, capacity: float) -> float:
-        return float(capacity + WEIGHT_TOLERANCE * self.weight_below[-1])
+        return capacity + WEIGHT_TOLERANCE * self.total
 
     def window_size(self, capacity: float) -> int:
         """Return how many atoms of equal weight fit a capacity."""
@@ -297,6 +310,13 @@ class Atoms:
             self.p[first], weight, positive, (self.p if self.upper is None else self.upper)[last]
         )
 
+    def in_equal_groups(self, most: int) -> tuple[FloatArray, FloatArray]:
+        """Return the mean probability and the weight of groups of equally many atoms."""
+        size = -(-len(self) // most)
+        first = np.arange(0, len(self), size)
+        count = np.diff(first, append=len(self))
+        return np.add.reduceat(self.p, first) / count, count * self.weight[0]
+
     def compressed(self, most: int, windows: Windows | None = None) -> tuple[Self, Windows]:
         """Return about ``most`` atoms at most, by merging neighbours, and windows among them.
 
@@ -308,11 +328,16 @@ class Atoms:
         kept = Windows(nothing, nothing) if windows is None else windows
         if len(self) <= most:
             return self, kept
-        marks = np.arange(1, most // len(self._below)) * (len(self._below) / most)
+        marks = np.arange(1, most // 3) * (3 / most)
         cuts = [np.searchsorted(below, marks * below[-1]) for below in self._below]
+        if self.equal_weight is None:
+            cuts.append(np.searchsorted(self.weight_below, marks * self.weight_below[-1]))
+        else:
+            cuts.append((marks * len(self)).astype(np.intp))
         bounds = np.unique(np.concatenate([[0, len(self)], *cuts, *kept]))
         first, last = bounds[:-1], bounds[1:] - 1
-        weight, positive = (np.diff(below[bounds]) for below in self._below[:2])
+        positive, negative = (np.diff(below[bounds]) for below in self._below)
+        weight = positive + negative
         upper = None if self.upper is None else self.upper[last]
         small = type(self)(self.p[first], weight, positive, upper)
         return small, Windows(*(np.searchsorted(bounds, side) for side in kept))

@@ -287,6 +287,9 @@ class BinarySummary(Summary):
         """Return the mean probabilities of at most about ``MOST_ATOMS`` groups of atoms."""
         if len(self.atoms) <= MOST_ATOMS:
             return self.proba, self.weight
+        if self.atoms.equal_weight is not None:
+            p, weight = self.atoms.in_equal_groups(MOST_ATOMS)
+            return both_columns(p), weight
         few, _ = self.atoms.compressed(MOST_ATOMS)
         return both_columns(few.positive / few.weight), few.weight
 
