@@ -22,6 +22,8 @@ __all__ = ["confusion_draws", "label_draw", "mean_drawn_entry"]
 
 # A row with a whole weight up to this gets so many labels; a heavier one gets binomial counts.
 _MOST_SINGLE_LABELS = 64
+# Labels that are drawn before they are counted.
+_CELLS_AT_A_TIME = 2**20
 
 
 def _reached(proba: FloatArray) -> FloatArray:
@@ -49,31 +51,40 @@ def confusion_draws(
     """
     n, n_classes = proba.shape
     keys = draw_key(seed, np.arange(first, last))
-    size = rows_at_a_time(n_classes)
 
     def counts(begin: int, end: int) -> tuple[FloatArray]:
         part, columns = proba[begin:end], prediction[begin:end]
-        rows, reached = np.arange(begin, end), _reached(part)
-        drawn = np.empty((len(keys), n_classes**2))
+        drawn = np.empty((len(keys), n_classes, n_classes))
         if weight.size:
+            rows, reached = np.arange(begin, end), _reached(part)
             for m, key in enumerate(keys):
                 own = child_key(key, rows)
-                drawn[m] = _heavy(part, reached, columns, weight[begin:end], own).ravel()
+                drawn[m] = _heavy(part, reached, columns, weight[begin:end], own)
             return (drawn,)
-        # As many draws at a time as make a piece of the usual size.
-        far, at_a_time = steps(rows), max(1, size // max(len(rows), 1))
+        at_a_time = max(1, _CELLS_AT_A_TIME // max(len(part), 1))
         for m in range(0, len(keys), at_a_time):
-            cells = _labels(reached[:, None], uniform_at(keys[m : m + at_a_time, None] + far))
-            cells *= n_classes
-            cells += columns
-            cells += n_classes**2 * np.arange(len(cells))[:, None]
-            counted = np.bincount(cells.ravel(), minlength=n_classes**2 * len(cells))
-            drawn[m : m + at_a_time] = counted.reshape(len(cells), -1)
+            for draw, cells in enumerate(_cells(part, columns, begin, keys[m : m + at_a_time]), m):
+                counted = np.bincount(cells, minlength=n_classes**2)
+                drawn[draw] = counted.reshape(n_classes, n_classes)
         return (drawn,)
 
-    # A partial sum has all draws, so there are few.
-    (total,) = summed_over_rows(counts, n, size=size, most_blocks=16)
-    return total.reshape(-1, n_classes, n_classes)
+    # A partial sum has all draws; together they take no more room than the rows do.
+    most = max(1, min(16, n // max(1, len(keys) * n_classes)))
+    (total,) = summed_over_rows(counts, n, size=max(1, -(-n // most)))
+    return total
+
+
+def _cells(proba: FloatArray, prediction: IntArray, begin: int, keys: Bits) -> IntArray:
+    """Return the cell of the confusion matrix of each row in some draws, (n_draws, n_rows)."""
+    n, n_classes = proba.shape
+    cells = np.empty((len(keys), n), dtype=np.intp)
+    size = max(256, rows_at_a_time(n_classes) // len(keys))
+    for start in range(0, n, size):
+        part = slice(start, min(start + size, n))
+        far = steps(np.arange(begin + part.start, begin + part.stop))
+        u = uniform_at(keys[:, None] + far)
+        cells[:, part] = _labels(_reached(proba[part])[:, None], u) * n_classes + prediction[part]
+    return cells
 
 
 def _heavy(
@@ -88,7 +99,10 @@ def _heavy(
     def add(rows: IntArray, counter: int, mass: FloatArray | None) -> None:
         cell = _labels(reached[:, rows], uniform(key[rows], counter)) * n_classes
         cell += prediction[rows]
-        confusion.ravel()[:] += np.bincount(cell, mass, n_classes**2)
+        if n_classes**2 > len(cell):
+            np.add.at(confusion.ravel(), cell, 1.0 if mass is None else mass)
+        else:
+            confusion.ravel()[:] += np.bincount(cell, mass, n_classes**2)
 
     parts = np.flatnonzero(rest > 0)
     add(parts, 0, rest[parts])
