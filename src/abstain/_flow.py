@@ -94,7 +94,7 @@ def flow(
     Parameters
     ----------
     proba : ndarray of shape (n, n_classes), or (n,) for the positive class of two
-        Calibrated probabilities; of two classes they are adapted in place.
+        Calibrated probabilities, which may be adapted in place.
     weight : ndarray of shape (n,) or None
         How much each row counts.
     labelled : LabelledSummary
@@ -119,7 +119,8 @@ def flow(
     def settled(bins: int | None) -> _Settled:
         summary = _summarised(proba, weight, by_rows=by_rows, bins=bins)
         estimator = clone(shift).fit_summaries(labelled, summary)
-        now = summary.adapted(estimator.weights_)
+        # Only moves look at the batch as it was before.
+        now = summary.adapted(estimator.weights_, in_place=uncertainty == "labels")
         if values is not None:
             rows, capacity = values(estimator), selection.capacity(now)
             region = ScoreThreshold(

@@ -196,7 +196,7 @@ def test_what_all_calibrators_promise(name):
 
 def test_threads_do_not_change_the_derivatives(monkeypatch):
     # Enough rows that several threads share them.
-    z, codes = simulated(n=99_999)
+    z, codes = simulated(n=199_999)
     weight = np.random.default_rng(0).uniform(size=len(z))
     rest = (codes, weight, np.eye(3), np.ones(3), np.zeros(3), True, 16)
     monkeypatch.setenv("ABSTAIN_NUM_THREADS", "1")

@@ -6,6 +6,7 @@ import pytest
 from abstain._kernels import counter_random
 from abstain._kernels.atom_labels import drawn_positives
 from abstain._kernels.counter_random import binomial, child_key, draw_key, row_numbers, uniform
+from abstain._kernels.label_draws import confusion_draws
 from abstain._kernels.sampled_sensitivity import _draw_labels
 
 MASK = 2**64 - 1
@@ -86,3 +87,23 @@ def test_few_labels_are_counted_one_by_one():
     ]
     np.testing.assert_array_equal(binomial(count, p, key), expected)
     assert counter_random.FEW >= 9
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 30])
+def test_weighted_labels_are_drawn_one_by_one(n_classes):
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet(np.ones(n_classes), size=40)
+    prediction = rng.integers(n_classes, size=40)
+    weight = rng.choice([0.0, 0.5, 1.0, 3.0, 2.25, 64.0], size=40)
+    drawn = confusion_draws(proba, prediction, weight, 5, 2, 4)
+    for m, draw in enumerate([2, 3]):
+        expected = np.zeros((n_classes, n_classes))
+        for x in range(40):
+            own = child_key(draw_key(5, draw), x)
+            whole = int(weight[x])
+            masses = [weight[x] - whole, *[1.0] * whole]
+            for counter, mass in enumerate(masses):
+                u = uniform(own, counter)[0]
+                label = min(int((u >= np.cumsum(proba[x])).sum()), n_classes - 1)
+                expected[label, prediction[x]] += mass
+        np.testing.assert_array_equal(drawn[m], expected)

@@ -121,7 +121,8 @@ def of_rows(proba, prediction, weight, gains):
 
 def of_atoms(p, weight):
     """All kernels of atoms and windows."""
-    total, positive, negative = atoms.prefix_sums(weight, weight * p)
+    total = np.concatenate([[0.0], np.cumsum(weight)])
+    positive, negative = atoms.prefix_sums(weight, weight * p)
     ends = atoms.window_ends(total, 0.1 * total[-1])
     windows = np.arange(len(ends)), ends
     pairs = ranking.pairs_won(positive, negative)
@@ -150,7 +151,7 @@ def of_atoms(p, weight):
 
 @pytest.mark.parametrize("n_classes", [3, 20])
 def test_rows_do_not_depend_on_the_number_of_threads(n_classes, monkeypatch):
-    given = batch(60_000, n_classes)
+    given = batch(1_000_000 // n_classes, n_classes)  # 16 pieces
     results = []
     for threads in ("1", "2", "5"):
         monkeypatch.setenv("ABSTAIN_NUM_THREADS", threads)
@@ -162,7 +163,7 @@ def test_rows_do_not_depend_on_the_number_of_threads(n_classes, monkeypatch):
 
 def test_atoms_do_not_depend_on_the_number_of_threads(monkeypatch):
     rng = np.random.default_rng(0)
-    p, weight = np.sort(rng.random(200_000)), rng.integers(1, 40, size=200_000) / 2
+    p, weight = np.sort(rng.random(400_000)), rng.integers(1, 40, size=400_000) / 2
     monkeypatch.setenv("ABSTAIN_NUM_THREADS", "1")
     on_one = of_atoms(p, weight)
     monkeypatch.setenv("ABSTAIN_NUM_THREADS", "2")
@@ -198,7 +199,7 @@ PER_ROW = {
 @pytest.mark.parametrize("name", PER_ROW)
 def test_a_row_does_not_depend_on_the_size_of_its_batch(name, n_classes):
     function = PER_ROW[name]
-    proba, prediction, _, gains = batch(100_000 // n_classes, n_classes)
+    proba, prediction, _, gains = batch(200_000 // n_classes, n_classes)
     large = function(proba, prediction, gains)
     for size in (1, 2, 3, 7, 64, 65, 100):
         begin = size * 3
@@ -210,7 +211,7 @@ def test_a_row_does_not_depend_on_the_size_of_its_batch(name, n_classes):
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_process_may_fork_after_a_large_batch(monkeypatch):
     monkeypatch.setenv("ABSTAIN_NUM_THREADS", "2")
-    given = batch(60_000, 5)
+    given = batch(200_000, 5)
     expected = of_rows(*given)
     child = os.fork()
     if child == 0:

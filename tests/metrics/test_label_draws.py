@@ -30,7 +30,7 @@ def test_moments_of_the_counts(weight):
 def test_draws_do_not_depend_on_threads_or_on_how_they_are_cut(monkeypatch):
     rng = np.random.default_rng(0)
     # Enough rows that several threads share them.
-    proba = rng.dirichlet([1, 2, 3], size=100_010)
+    proba = rng.dirichlet([1, 2, 3], size=200_010)
     prediction = proba.argmax(axis=1)
     weights = rng.integers(1, 5, size=len(proba)).astype(float)
     for weight in (NO_WEIGHT, weights):

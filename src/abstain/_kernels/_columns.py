@@ -14,8 +14,9 @@ from abstain._kernels._threads import over_rows
 
 __all__ = ["by_columns", "columns_of", "first_highest", "rows_at_a_time"]
 
-# Numbers in one piece: a handful of arrays of this size stay in the cache of one processor.
-_NUMBERS = 32_768
+# Numbers in one piece: few enough that a handful of arrays stay in cache, enough that threads
+# seldom wait for the interpreter between one operation and the next.
+_NUMBERS = 65_536
 
 
 def rows_at_a_time(n_columns: int) -> int:

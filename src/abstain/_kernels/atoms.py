@@ -23,7 +23,7 @@ __all__ = [
 # Fewer ties than one in this many are few.
 _FEW_TIES = 8
 # Atoms, or windows, in one piece.
-ATOMS_AT_A_TIME = 16_384
+ATOMS_AT_A_TIME = 32_768
 # Examples that are binned at a time: each piece has sums over all bins of its own.
 _BINNED_AT_A_TIME = 2**18
 

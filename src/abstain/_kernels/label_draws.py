@@ -22,6 +22,8 @@ __all__ = ["confusion_draws", "label_draw", "mean_drawn_entry"]
 
 # A row with a whole weight up to this gets so many labels; a heavier one gets binomial counts.
 _MOST_SINGLE_LABELS = 64
+# Labels that are drawn before they are counted.
+_CELLS_AT_A_TIME = 2**20
 
 
 def _reached(proba: FloatArray) -> FloatArray:
@@ -49,63 +51,104 @@ def confusion_draws(
     """
     n, n_classes = proba.shape
     keys = draw_key(seed, np.arange(first, last))
-    size = rows_at_a_time(n_classes)
 
     def counts(begin: int, end: int) -> tuple[FloatArray]:
         part, columns = proba[begin:end], prediction[begin:end]
-        rows, reached = np.arange(begin, end), _reached(part)
-        drawn = np.empty((len(keys), n_classes**2))
+        drawn = np.zeros((len(keys), n_classes, n_classes))
         if weight.size:
-            for m, key in enumerate(keys):
-                own = child_key(key, rows)
-                drawn[m] = _heavy(part, reached, columns, weight[begin:end], own).ravel()
+            heavy = part, columns, weight[begin:end], begin, keys
+            _add_single_labels(drawn, *heavy)
+            _add_binomial_counts(drawn, *heavy)
             return (drawn,)
-        # As many draws at a time as make a piece of the usual size.
-        far, at_a_time = steps(rows), max(1, size // max(len(rows), 1))
+        at_a_time = max(1, _CELLS_AT_A_TIME // max(len(part), 1))
         for m in range(0, len(keys), at_a_time):
-            cells = _labels(reached[:, None], uniform_at(keys[m : m + at_a_time, None] + far))
-            cells *= n_classes
-            cells += columns
-            cells += n_classes**2 * np.arange(len(cells))[:, None]
-            counted = np.bincount(cells.ravel(), minlength=n_classes**2 * len(cells))
-            drawn[m : m + at_a_time] = counted.reshape(len(cells), -1)
+            for draw, cells in enumerate(_cells(part, columns, begin, keys[m : m + at_a_time]), m):
+                counted = np.bincount(cells, minlength=n_classes**2)
+                drawn[draw] = counted.reshape(n_classes, n_classes)
         return (drawn,)
 
-    # A partial sum has all draws, so there are few.
-    (total,) = summed_over_rows(counts, n, size=size, most_blocks=16)
-    return total.reshape(-1, n_classes, n_classes)
+    # A partial sum has all draws; together they take no more room than the rows do.
+    most = max(1, min(16, n // max(1, len(keys) * n_classes)))
+    (total,) = summed_over_rows(counts, n, size=max(rows_at_a_time(n_classes), -(-n // most)))
+    return total
 
 
-def _heavy(
-    proba: FloatArray, reached: FloatArray, prediction: IntArray, weight: FloatArray, key: Bits
-) -> FloatArray:
-    """Return the confusion matrix of one draw of rows that stand for ``weight`` examples."""
-    n_classes = proba.shape[1]
-    confusion = np.zeros((n_classes, n_classes))
+def _cells(proba: FloatArray, prediction: IntArray, begin: int, keys: Bits) -> IntArray:
+    """Return the cell of the confusion matrix of each row in some draws, (n_draws, n_rows)."""
+    n, n_classes = proba.shape
+    cells = np.empty((len(keys), n), dtype=np.intp)
+    size = max(256, rows_at_a_time(n_classes) // len(keys))
+    for start in range(0, n, size):
+        part = slice(start, min(start + size, n))
+        far = steps(np.arange(begin + part.start, begin + part.stop))
+        u = uniform_at(keys[:, None] + far)
+        cells[:, part] = _labels(_reached(proba[part])[:, None], u) * n_classes + prediction[part]
+    return cells
+
+
+def _add_single_labels(
+    drawn: FloatArray,
+    proba: FloatArray,
+    prediction: IntArray,
+    weight: FloatArray,
+    begin: int,
+    keys: Bits,
+) -> None:
+    """Add the labels of rows that stand for a few examples each, or for part of one."""
+    n, n_classes = proba.shape
     whole = np.floor(weight)
-    rest = weight - whole
+    # A row has counter 0 for its fraction, and from 1 on one for each whole label.
+    counters = np.where(whole <= _MOST_SINGLE_LABELS, whole, 0.0).astype(np.intp) + 1
+    before = np.cumsum(counters) - counters
+    size = rows_at_a_time(n_classes)
+    edges = np.searchsorted(before, np.arange(0, before[-1] + size, size)) if n else [0]
+    for first, last in zip(edges, [*edges[1:], n], strict=True):
+        part = slice(int(first), int(last))
+        row = np.repeat(np.arange(last - first), counters[part])
+        counter = np.arange(len(row)) - (before[part] - before[part][:1])[row]
+        mass = np.where(counter == 0, (weight - whole)[part][row], 1.0)
+        some = np.flatnonzero(mass)
+        row, far, mass = row[some], steps(counter[some]), mass[some]
+        reached = _reached(proba[part])[:, row]
+        column = prediction[part][row]
+        for table, key in zip(drawn, keys, strict=True):
+            own = child_key(key, np.arange(begin + part.start, begin + part.stop))
+            cell = _labels(reached, uniform_at(own[row] + far)) * n_classes + column
+            _add_at(table, cell, mass)
 
-    def add(rows: IntArray, counter: int, mass: FloatArray | None) -> None:
-        cell = _labels(reached[:, rows], uniform(key[rows], counter)) * n_classes
-        cell += prediction[rows]
-        confusion.ravel()[:] += np.bincount(cell, mass, n_classes**2)
 
-    parts = np.flatnonzero(rest > 0)
-    add(parts, 0, rest[parts])
-    single = np.where(whole <= _MOST_SINGLE_LABELS, whole, 0.0)
-    for k in range(int(single.max(initial=0.0))):
-        add(np.flatnonzero(single > k), k + 1, None)
-    many = np.flatnonzero(whole > _MOST_SINGLE_LABELS)
-    left, mass = whole[many], np.ones(len(many))
-    for i in range(n_classes - 1):
-        p = proba[many, i]
-        share = np.minimum(np.divide(p, mass, out=np.zeros_like(p), where=mass > 0), 1.0)
-        count = binomial(left, share, child_key(key[many], i + 1))
-        confusion[i] += np.bincount(prediction[many], count, n_classes)
-        left -= count
-        mass -= p
-    confusion[n_classes - 1] += np.bincount(prediction[many], left, n_classes)
-    return confusion
+def _add_at(table: FloatArray, cell: IntArray, mass: FloatArray) -> None:
+    """Add masses to the cells of a matrix."""
+    if table.size > len(cell):
+        np.add.at(table.reshape(-1), cell, mass)
+    else:
+        table += np.bincount(cell, mass, table.size).reshape(table.shape)
+
+
+def _add_binomial_counts(
+    drawn: FloatArray,
+    proba: FloatArray,
+    prediction: IntArray,
+    weight: FloatArray,
+    begin: int,
+    keys: Bits,
+) -> None:
+    """Add the labels of rows that stand for many examples each, class by class."""
+    many = np.flatnonzero(np.floor(weight) > _MOST_SINGLE_LABELS)
+    if not len(many):
+        return
+    n_classes = proba.shape[1]
+    columns, rows = columns_of(proba[many])[:, : len(many)], begin + many
+    for table, key in zip(drawn, keys, strict=True):
+        own = child_key(key, rows)
+        left, mass = np.floor(weight[many]), np.ones(len(many))
+        for i, p in enumerate(columns[:-1]):
+            share = np.minimum(np.divide(p, mass, out=np.zeros_like(p), where=mass > 0), 1.0)
+            count = binomial(left, share, child_key(own, i + 1))
+            table[i] += np.bincount(prediction[many], count, n_classes)
+            left -= count
+            mass -= p
+        table[-1] += np.bincount(prediction[many], left, n_classes)
 
 
 def label_draw(proba: FloatArray, seed: int, draw: int) -> IntArray:

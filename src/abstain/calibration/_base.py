@@ -117,7 +117,8 @@ class Calibrator(BaseEstimator, ABC):
     def compact(self, scores: ArrayLike) -> FloatArray:
         """Return calibrated probabilities, of two classes those of the positive one alone.
 
-        Scores are checked and calibrated part by part, so no copy of all of them is made.
+        Scores are checked and calibrated part by part, so no copy of all of them is made. The
+        result is the caller's, to change in place.
         """
         if not hasattr(self, "classes_"):
             # Scikit-learn's check takes longer than a row does; it is asked for its message.

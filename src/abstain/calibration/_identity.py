@@ -45,4 +45,5 @@ class IdentityCalibration(ScalingCalibrator):
             return super()._compact(scores, n_classes)
         # Not through logarithms, which would move the last digit and lift the zeros.
         proba = check_proba(scores, name="scores", n_classes=n_classes)
-        return proba[:, 1] if n_classes == 2 else proba
+        # A copy, since what is returned may be changed in place and the scores may not.
+        return (proba[:, 1] if n_classes == 2 else proba).copy()

@@ -33,9 +33,8 @@ def doctor(*, as_json: bool) -> int:
 def _facts() -> dict[str, Any]:
     import platform
 
-    import numba
-
     from abstain import __version__
+    from abstain._kernels._threads import n_threads
 
     return {
         "abstain": __version__,
@@ -46,7 +45,7 @@ def _facts() -> dict[str, Any]:
             extra: {name: _version(name) for name in packages}
             for extra, packages in EXTRAS.items()
         },
-        "threads": numba.get_num_threads(),
+        "threads": n_threads(),
         "check": _check(),
     }
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, both_columns
-from abstain._kernels.confusion import best_gain
+from abstain._kernels.confusion import best_gain, highest_columns
 from abstain._numerics import Registry, plain
 
 __all__ = ["Argmax", "BestGain", "DecisionRule", "Threshold", "from_dict"]
@@ -47,8 +47,7 @@ class Argmax(DecisionRule):
         """Return the column of the largest probability in each row."""
         if proba.ndim == 1:
             return (proba > 1 - proba).astype(np.intp)
-        columns: IntArray = np.argmax(proba, axis=1)
-        return columns
+        return highest_columns(proba)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:

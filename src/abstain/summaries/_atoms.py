@@ -261,7 +261,11 @@ class Atoms:
         total, room = self.weight_below, self._room(capacity)
         ends = np.searchsorted(total, total[starts] + room, side="right") - 1
         # The sum is rounded; what must fit is the difference.
-        ends -= total[ends] - total[starts] > room
+        following = np.append(total, np.inf)
+        while (fits := following[ends + 1] - total[starts] <= room).any():
+            ends += fits
+        while (heavy := (ends > starts) & (total[ends] - total[starts] > room)).any():
+            ends -= heavy
         return Windows(starts, np.maximum(ends, starts))
 
     def last_start(self, capacity: float) -> int:

@@ -97,8 +97,11 @@ class Summary(ABC):
         return sums
 
     @abstractmethod
-    def adapted(self, ratios: FloatArray) -> Self:
-        """Return the summary at other class proportions, given new over old ones."""
+    def adapted(self, ratios: FloatArray, *, in_place: bool = False) -> Self:
+        """Return the summary at other class proportions, given new over old ones.
+
+        In place, this summary is lost where that saves the memory of a second one.
+        """
 
     @abstractmethod
     def moved(self, slope: FloatArray, bias: FloatArray, ratios: FloatArray) -> Self:
@@ -178,12 +181,12 @@ class RowSummary(Summary):
         p = np.ascontiguousarray(self.rows[:, 1])
         return Atoms.from_proba(p, sample_weight=self.given_weight, bins=bins)
 
-    def adapted(self, ratios: FloatArray) -> Self:
+    def adapted(self, ratios: FloatArray, *, in_place: bool = False) -> Self:
         """Return the rows adapted one by one, two classes by the positive one's probability."""
         if self.rows.shape[1] == 2:
             p = adapted_positive(np.ascontiguousarray(self.rows[:, 1]), ratios)
             return replace(self, rows=both_columns(p))
-        return replace(self, rows=adapted(self.rows, ratios))
+        return replace(self, rows=adapted(self.rows, ratios, self.rows if in_place else None))
 
     def moved(self, slope: FloatArray, bias: FloatArray, ratios: FloatArray) -> Self:
         """Return the rows with other probabilities."""
@@ -249,7 +252,7 @@ class BinarySummary(Summary):
         atoms = self.atoms
         return np.array([atoms.negative_below[-1], atoms.positive_below[-1]])
 
-    def adapted(self, ratios: FloatArray) -> Self:
+    def adapted(self, ratios: FloatArray, *, in_place: bool = False) -> Self:
         """Return the atoms adapted one by one."""
         return replace(self, atoms=self.atoms.adapted(ratios))
 
