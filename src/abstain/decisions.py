@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray, Mask, both_columns, to_native_frame
 from abstain.certificates import Certificate
-from abstain.estimation import Estimate, Move, estimate_rows
+from abstain.estimation import Estimate, Move, estimate_choice, estimate_rows
 from abstain.metrics import Metric
 from abstain.regions import Choice
 from abstain.summaries import summarise
@@ -97,10 +97,13 @@ class Decisions(Generic[P]):
         """The metric before and after abstaining, estimated on these rows without labels."""
         if self.known_estimate is not None:
             return self.known_estimate
+        how: dict[str, Any] = {"seed": self.seed, "moves": self.moves}
+        if self.metric.ranks and (self.choice.withheld(self.compact) == self.abstain).all():
+            bins = self.metric.bins_for(len(self))
+            atoms = summarise(self.compact, self.sample_weight, bins=bins)
+            return estimate_choice(self.metric, atoms, self.choice, **how)
         rows = summarise(self.proba, self.sample_weight)
-        return estimate_rows(
-            self.metric, rows, self.columns, self.abstain, seed=self.seed, moves=self.moves
-        )
+        return estimate_rows(self.metric, rows, self.columns, self.abstain, **how)
 
     @property
     def gain(self) -> FloatArray:

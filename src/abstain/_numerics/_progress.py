@@ -53,7 +53,8 @@ def progress_bar(
         nonlocal done, drawn
         done += 1
         now = time.monotonic()
-        if now - drawn >= INTERVAL or done == total:
+        moved = WIDTH * done // max(total, 1) != WIDTH * (done - 1) // max(total, 1)
+        if moved or now - drawn >= INTERVAL:
             _draw(label, done, total)
             drawn = now
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.ranking import masses_above, specificity_thresholds
-from abstain.metrics._ranking import RankingMetric
+from abstain.metrics._ranking import MOST_WINDOWS, RankingMetric
 from abstain.summaries import Atoms, Windows
 
 __all__ = [
@@ -72,7 +72,9 @@ def touching_windows(atoms: Atoms, capacity: float, level: float) -> Windows:
     best is near that one, since every step away from it costs the difference between the
     probabilities at its two ends. Where weights differ more, it may be any window.
     """
-    if atoms.equal_weight is None and atoms.weight.max() > _NEARLY_EQUAL * atoms.weight.mean():
+    if atoms.equal_weight is None and (
+        len(atoms) <= MOST_WINDOWS or atoms.weight.max() > _NEARLY_EQUAL * atoms.weight.mean()
+    ):
         return atoms.windows(capacity)
     negative = atoms.negative_below
 

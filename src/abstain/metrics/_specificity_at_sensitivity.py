@@ -9,6 +9,7 @@ from abstain.metrics._operating_point import (
     sensitivity_thresholds,
     touching_windows,
 )
+from abstain.metrics._ranking import MOST_WINDOWS
 from abstain.summaries import Atoms, Windows
 
 __all__ = ["SpecificityAtSensitivity"]
@@ -63,5 +64,7 @@ class SpecificityAtSensitivity(OperatingPointMetric):
         return (kept[1] - above[1]) / kept[1]
 
     def _candidates(self, atoms: Atoms, capacity: float) -> Windows:
+        if atoms.equal_weight is None and len(atoms) <= MOST_WINDOWS:
+            return atoms.windows(capacity)
         mirrored = touching_windows(atoms.mirrored, capacity, self.sensitivity)
         return mirrored.mirrored(len(atoms))
