@@ -33,18 +33,25 @@ html_title = "abstain"
 # The reference lists every public name of every room, so that none can be forgotten.
 ROOMS = {
     "abstain": "The whole flow",
-    "abstain.decisions": "Decisions",
+    "abstain.estimation": "Estimates",
+    "abstain.exceptions": "Errors and warnings",
     "abstain.calibration": "Calibration",
     "abstain.shift": "Label shift",
     "abstain.metrics": "Metrics",
-    "abstain.scores": "Baselines",
+    "abstain.scores": "Scores of uncertainty",
     "abstain.regions": "Regions: what is withheld",
     "abstain.rules": "Rules: what is predicted",
-    "abstain.selection": "Selection: how much to withhold",
+    "abstain.certificates": "Certificates: what labels prove",
+    "abstain.monitoring": "Streams",
     "abstain.classifier": "Around an estimator",
     "abstain.evaluation": "Evaluation",
     "abstain.datasets": "Data",
     "abstain.plots": "Pictures",
+    "abstain.report": "The report",
+    "abstain.onnx": "ONNX",
+    "abstain.mlflow": "MLflow",
+    "abstain.torch": "PyTorch",
+    "abstain.keras": "Keras",
     "abstain.paper": "The paper's experiments",
 }
 

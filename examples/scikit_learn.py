@@ -33,7 +33,8 @@ def main():
     ).fit(X_train, y_train)
 
     # A new batch, unlabelled: its class proportions are estimated, the rule follows.
-    decisions = classifier.adapt(X_test)
+    classifier.adapt(X_test)
+    decisions = classifier.decide(X_test)
     kept = ~decisions.abstain
     print(f"to a person: {decisions.abstain.sum()} of {len(decisions)}")
     print(f"accuracy expected of the rest: {decisions.estimate.after}")

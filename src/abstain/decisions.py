@@ -98,7 +98,8 @@ class Decisions(Generic[P]):
         if self.known_estimate is not None:
             return self.known_estimate
         how: dict[str, Any] = {"seed": self.seed, "moves": self.moves}
-        if self.metric.ranks and (self.choice.withheld(self.compact) == self.abstain).all():
+        by_rule = self.metric.ranks and self.values is None
+        if by_rule and (self.choice.withheld(self.compact) == self.abstain).all():
             bins = self.metric.bins_for(len(self))
             atoms = summarise(self.compact, self.sample_weight, bins=bins)
             return estimate_choice(self.metric, atoms, self.choice, **how)
