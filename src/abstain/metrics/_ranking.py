@@ -305,8 +305,11 @@ class RankingMetric(Metric):
     def coarseness(self, summary: Summary, capacity: float) -> float:
         """Return about how far the bins of a summary move the value, before and after.
 
-        By how far bins twice as wide would move it further.
+        By how far bins twice as wide would move it further. A number of bins that was asked for
+        is not questioned.
         """
+        if self.bins != "auto":
+            return 0.0
         atoms = self._atoms(summary)
         wider = atoms.paired()
         moved = self._value(atoms) - self._value(wider)
