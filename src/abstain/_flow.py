@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from sklearn.base import clone
 
 from abstain import scores
 from abstain._inputs import FloatArray, Mask, both_columns
 from abstain._kernels.adapt import adapted, adapted_positive
+from abstain._numerics import clone
 from abstain.certificates import Certificate
 from abstain.estimation import (
     Estimate,

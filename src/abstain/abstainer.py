@@ -9,8 +9,6 @@ from typing import Any, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted
 
 from abstain import calibration, metrics, scores, shift
 from abstain._flow import Uncertainty, adapted_in_place, flow
@@ -27,6 +25,7 @@ from abstain._inputs import (
     classes_by_name,
     read_scores,
 )
+from abstain._numerics import Parameters, clone, raise_not_fitted
 from abstain.calibration import Calibrator
 from abstain.certificates import (
     Certificate,
@@ -49,7 +48,7 @@ from abstain.summaries import LabelledSummary, Summary
 __all__ = ["Abstainer"]
 
 
-class Abstainer(BaseEstimator):
+class Abstainer(Parameters):
     """Decide which predictions go to a person.
 
     Parameters
@@ -230,7 +229,8 @@ class Abstainer(BaseEstimator):
         -------
         Decisions
         """
-        check_is_fitted(self, "calibrator_")
+        if not hasattr(self, "calibrator_"):
+            raise_not_fitted(self)
         self._check_samples(score_samples)
         given = read_scores(scores, self.classes_)
         calibrator = self.calibrator_.picked

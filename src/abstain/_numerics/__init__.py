@@ -4,6 +4,7 @@ from abstain._numerics._binomial import auroc_lower, auroc_lower_expected, clopp
 from abstain._numerics._bins import Strategy, bin_numbers
 from abstain._numerics._blas import one_blas_thread
 from abstain._numerics._newton import Minimum, minimise
+from abstain._numerics._parameters import Parameters, clone, raise_not_fitted
 from abstain._numerics._plain import nan_if_none, plain
 from abstain._numerics._progress import progress, progress_bar
 from abstain._numerics._registry import Registry
@@ -11,11 +12,13 @@ from abstain._numerics._resample import resampled_weight
 
 __all__ = [
     "Minimum",
+    "Parameters",
     "Registry",
     "Strategy",
     "auroc_lower",
     "auroc_lower_expected",
     "bin_numbers",
+    "clone",
     "clopper_pearson",
     "minimise",
     "nan_if_none",
@@ -23,5 +26,6 @@ __all__ = [
     "plain",
     "progress",
     "progress_bar",
+    "raise_not_fitted",
     "resampled_weight",
 ]

@@ -7,8 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from abstain._inputs import (
     FloatArray,
@@ -23,6 +21,7 @@ from abstain._inputs import (
     to_logits,
 )
 from abstain._kernels._threads import over_rows
+from abstain._numerics import Parameters, raise_not_fitted
 from abstain.exceptions import RepairWarning
 
 __all__ = ["Calibrator"]
@@ -31,7 +30,7 @@ __all__ = ["Calibrator"]
 _ROWS = 16_384
 
 
-class Calibrator(BaseEstimator, ABC):
+class Calibrator(Parameters, ABC):
     """Base of all calibrators.
 
     Subclasses fit on logits (``_fit``), turn logits into probabilities (``_proba``), and name
@@ -120,9 +119,7 @@ class Calibrator(BaseEstimator, ABC):
         Scores are checked and calibrated part by part, so no copy of all of them is made. The
         result is the caller's, to change in place.
         """
-        if not hasattr(self, "classes_"):
-            # Scikit-learn's check takes longer than a row does; it is asked for its message.
-            check_is_fitted(self)
+        self._check_fitted()
         values = np.asarray(as_array(scores))
         n_classes = len(self.classes_)
         if len(values) <= _ROWS:
@@ -151,6 +148,10 @@ class Calibrator(BaseEstimator, ABC):
         proba = self._proba(to_logits(scores, scale=self.scale, n_classes=n_classes))
         return proba[:, 1] if n_classes == 2 else proba
 
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "classes_"):
+            raise_not_fitted(self)
+
     @abstractmethod
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
         """Set the arrays named in ``_state``."""
@@ -161,7 +162,7 @@ class Calibrator(BaseEstimator, ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted calibrator as plain data."""
-        check_is_fitted(self)
+        self._check_fitted()
         state = {key: np.asarray(getattr(self, key)).tolist() for key in self._state}
         return {"name": self.name, "scale": self.scale, **state}
 

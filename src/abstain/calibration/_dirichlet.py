@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 import numpy as np
-from scipy import linalg, optimize
+from scipy import linalg
 
 from abstain._inputs import FloatArray, IntArray, Scale
 from abstain._kernels.linear_softmax import linear_softmax, linear_softmax_loss
@@ -109,8 +109,10 @@ class DirichletCalibration(Calibrator):
                 whitening.T @ gradient[:, present]
             ).ravel()
 
+        from scipy.optimize import minimize  # slow to import
+
         with one_blas_thread():
-            found = optimize.minimize(
+            found = minimize(
                 objective,
                 np.zeros((k + 1) * int(present.sum())),
                 jac=True,

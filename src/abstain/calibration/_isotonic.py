@@ -3,7 +3,6 @@
 from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.softmax import one_versus_rest_log_odds
@@ -97,6 +96,8 @@ def _curve(x: FloatArray, y: FloatArray, weight: FloatArray) -> tuple[FloatArray
     distinct, inverse = np.unique(x, return_inverse=True)
     mass = np.bincount(inverse, weights=weight)
     mean = np.bincount(inverse, weights=weight * y) / mass
+    from scipy.optimize import isotonic_regression  # slow to import
+
     fitted = np.clip(isotonic_regression(mean, weights=mass).x, 0.0, 1.0)
     # Inside a run of equal values only its two ends bend the curve.
     inner = np.zeros(len(fitted), dtype=np.bool_)

@@ -8,11 +8,10 @@ import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sklearn.base import clone
 
 from abstain._inputs import FloatArray
 from abstain._kernels.softmax import scaled_softmax
-from abstain._numerics import resampled_weight
+from abstain._numerics import clone, resampled_weight
 from abstain.calibration import fit_scaling
 from abstain.exceptions import AbstainError, RepairWarning
 from abstain.shift import ShiftEstimator, ratio_of_priors

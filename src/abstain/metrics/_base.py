@@ -4,7 +4,6 @@ The expected value treats each row's probabilities as the distribution of its un
 (the paper's Section 5); the observed value is what everybody else calls the metric.
 """
 
-import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -12,7 +11,6 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 
 from abstain._inputs import (
     FloatArray,
@@ -23,6 +21,7 @@ from abstain._inputs import (
     check_proba,
     check_sample_weight,
 )
+from abstain._numerics import Parameters
 from abstain.metrics._curve import BudgetCurve, Point
 from abstain.regions import Choice
 from abstain.summaries import RowSummary, Summary
@@ -32,7 +31,7 @@ __all__ = ["Decision", "Metric"]
 Decision = Literal["argmax", "optimal"]
 
 
-class Metric(BaseEstimator, ABC):
+class Metric(Parameters, ABC):
     """Base of all metrics.
 
     Subclasses set the class attributes and define the abstract methods, which take what is
@@ -331,19 +330,6 @@ class Metric(BaseEstimator, ABC):
         if prediction is not None:
             columns = check_labels(prediction, n_classes=n_classes, n_rows=n, name="prediction")
         return RowSummary(matrix, weight), columns
-
-    @classmethod
-    def _get_param_names(cls) -> list[str]:
-        """Return the parameters, those that a subclass hands on to its base included."""
-        names: set[str] = set()
-        for kind in cls.__mro__:
-            if "__init__" not in kind.__dict__:
-                continue
-            parameters = [*inspect.signature(vars(kind)["__init__"]).parameters.values()][1:]
-            names |= {one.name for one in parameters if one.kind is not one.VAR_KEYWORD}
-            if all(one.kind is not one.VAR_KEYWORD for one in parameters):
-                break
-        return sorted(names)
 
     def __repr__(self) -> str:
         return f"<metric {self.name}>"

@@ -11,9 +11,6 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from abstain._inputs import (
     FloatArray,
@@ -23,17 +20,20 @@ from abstain._inputs import (
     check_sample_weight,
 )
 from abstain._kernels.adapt import adapted
-from abstain._numerics import resampled_weight
+from abstain._numerics import Parameters, clone, raise_not_fitted, resampled_weight
 from abstain.exceptions import NotIdentifiable
 from abstain.summaries import LabelledSummary, RowSummary, Summary
 
 __all__ = ["ShiftEstimator", "adapt_proba", "ratio_of_priors"]
 
+#: How the warning of a fit that did not converge begins.
+NOT_CONVERGED = "The class proportions did not converge"
+
 SourcePriors = Literal["mean-probability", "label-frequency"]
 DrawMethod = Literal["asymptotic", "bootstrap"]
 
 
-class ShiftEstimator(BaseEstimator, ABC):
+class ShiftEstimator(Parameters, ABC):
     """Base of all label-shift estimators.
 
     Parameters
@@ -121,7 +121,8 @@ class ShiftEstimator(BaseEstimator, ABC):
 
     def transform(self, proba: ArrayLike) -> FloatArray:
         """Return the probabilities adapted to the target's class proportions."""
-        check_is_fitted(self)
+        if not hasattr(self, "priors_"):
+            raise_not_fitted(self)
         return adapt_proba(proba, self.weights_)
 
     def prior_draws(
@@ -144,7 +145,8 @@ class ShiftEstimator(BaseEstimator, ABC):
         ndarray of shape (n_draws, n_classes)
             Each row sums to 1.
         """
-        check_is_fitted(self)
+        if not hasattr(self, "priors_"):
+            raise_not_fitted(self)
         if n_draws < 1:
             raise ValueError(f"`n_draws` must be at least 1; got {n_draws!r}.")
         chosen = self.draw_method if method is None else method
@@ -210,7 +212,8 @@ class ShiftEstimator(BaseEstimator, ABC):
         """Return the proportions estimated on other samples."""
         again = clone(self)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+            # That it did not converge was said of the fit itself.
+            warnings.filterwarnings("ignore", message=NOT_CONVERGED)
             again.fit_summaries(source, target)
         priors: FloatArray = again.priors_
         return priors

@@ -4,9 +4,9 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from abstain._inputs import FloatArray, check_priors
+from abstain._numerics import raise_not_fitted
 from abstain.shift._base import DrawMethod, ShiftEstimator, SourcePriors
 from abstain.summaries import LabelledSummary, Summary
 
@@ -42,7 +42,8 @@ class NoShift(ShiftEstimator):
         self, n_draws: int = 1000, seed: int = 0, *, method: DrawMethod | None = None
     ) -> FloatArray:
         """Return the proportions themselves, again and again: they are taken as known."""
-        check_is_fitted(self)
+        if not hasattr(self, "priors_"):
+            raise_not_fitted(self)
         return np.tile(self.priors_, (n_draws, 1))
 
 
@@ -92,5 +93,6 @@ class KnownPriors(ShiftEstimator):
         self, n_draws: int = 1000, seed: int = 0, *, method: DrawMethod | None = None
     ) -> FloatArray:
         """Return the proportions themselves, again and again: they are taken as known."""
-        check_is_fitted(self)
+        if not hasattr(self, "priors_"):
+            raise_not_fitted(self)
         return np.tile(self.priors_, (n_draws, 1))

@@ -10,14 +10,13 @@ from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.exceptions import ConvergenceWarning
 
 from abstain._inputs import FloatArray, check_labels, check_proba
 from abstain._kernels.mixture import expected_classes, mixture_derivatives
 from abstain._kernels.softmax import scaled_softmax
 from abstain._numerics import minimise
 from abstain.calibration import fit_scaling
-from abstain.shift._base import DrawMethod, ShiftEstimator, SourcePriors
+from abstain.shift._base import NOT_CONVERGED, DrawMethod, ShiftEstimator, SourcePriors
 from abstain.shift._identifiable import check_identifiable
 from abstain.shift._uncertainty import calibrated_here, local_model
 from abstain.summaries import LabelledSummary, Summary
@@ -170,9 +169,10 @@ class MaximumLikelihoodShift(ShiftEstimator):
             start = np.maximum(previous, 1e-6)
         found = _solve(proba, weight, priors, start, self.algorithm, self.max_iter)
         if not found.converged:
+            from sklearn.exceptions import ConvergenceWarning
+
             warnings.warn(
-                f"The class proportions did not converge in {found.n_iter} steps; "
-                f"raise `max_iter`.",
+                f"{NOT_CONVERGED} in {found.n_iter} steps; raise `max_iter`.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, optimize, stats
+from scipy import linalg
+from scipy.special import chdtr
 
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.mixture import mixture_derivatives
@@ -69,10 +70,14 @@ class LocalModel:
         linear = hessian @ self.ratios[free] - self.gradient[free]
         root = linalg.cholesky(hessian, lower=True)
         minima: FloatArray = linalg.cho_solve((root, True), (linear + tilt).T).T
-        for row in np.flatnonzero((minima < 0).any(axis=1)):
+        negative = np.flatnonzero((minima < 0).any(axis=1))
+        if len(negative):
+            from scipy.optimize import nnls  # rarely needed, and slow to import
+
+        for row in negative:
             # min w'Hw/2 - (linear + tilt)'w over w >= 0 is least squares in the root of H.
             aim = linalg.solve_triangular(root, linear + tilt[row], lower=True)
-            minima[row] = optimize.nnls(root.T, aim)[0]
+            minima[row] = nnls(root.T, aim)[0]
         return minima
 
 
@@ -140,7 +145,7 @@ def calibrated_here(source: LabelledSummary) -> bool:
     spread = moments.covariance[k + 1 :, k + 1 :] / _total(source.proba, source.weight)
     distance = residual @ np.linalg.pinv(spread, rcond=1e-10, hermitian=True) @ residual
     rank = np.linalg.matrix_rank(spread, hermitian=True)
-    return bool(stats.chi2.cdf(distance, max(rank, 1)) < _BY_CHANCE)
+    return bool(chdtr(max(rank, 1), distance) < _BY_CHANCE)
 
 
 @dataclass(frozen=True)
