@@ -1,36 +1,30 @@
-"""The curves of one slider position: the expected ROC and the histogram of scores."""
+"""What is drawn of one slider position: the expected ROC curve, histogram and confusion matrix."""
 
 from typing import Any
 
 import numpy as np
 
-from abstain._inputs import FloatArray, IntArray
-from abstain.decisions import Decisions
-from abstain.regions import GainThreshold, Mask, Region
+from abstain._inputs import FloatArray
+from abstain.metrics import Metric
+from abstain.report._view import Seen
+from abstain.selection import Selection
+from abstain.summaries import Summary
 
-__all__ = ["histogram", "roc_points"]
+__all__ = ["confusion", "histogram", "proportions", "roc_points"]
 
 N_BINS = 40
 N_POINTS = 80
 
 
-def roc_points(decisions: Decisions, kept: Mask) -> dict[str, list[float]] | None:
-    """Return the expected ROC curve of the kept rows, thinned for drawing; None for many classes.
+def roc_points(kept: Summary) -> dict[str, list[float]] | None:
+    """Return the expected ROC curve, thinned for drawing; None for many classes.
 
     Points are taken evenly along both axes, so corners stay where they are.
     """
-    proba, weight = decisions.proba, decisions.sample_weight
-    if proba.shape[1] != 2 or not kept.any():
+    if len(kept.class_sums) != 2 or (kept.class_sums <= 0).any():
         return None
-    p = proba[kept, 1]
-    own = np.ones(len(p)) if weight is None else weight[kept]
-    order = np.argsort(-p, kind="stable")
-    positive, negative = (p * own)[order].cumsum(), ((1 - p) * own)[order].cumsum()
-    last_of_tie = np.append(np.diff(p[order]) != 0, True)
-    if positive[-1] <= 0 or negative[-1] <= 0:
-        return None
-    true = np.insert(positive[last_of_tie] / positive[-1], 0, 0.0)
-    false = np.insert(negative[last_of_tie] / negative[-1], 0, 0.0)
+    positive, negative = kept.atoms.positive_below, kept.atoms.negative_below
+    true, false = (1 - (below / below[-1])[::-1] for below in (positive, negative))
     wanted = np.linspace(0, 1, N_POINTS // 2)
     picked = np.unique(
         np.concatenate(
@@ -44,39 +38,62 @@ def roc_points(decisions: Decisions, kept: Mask) -> dict[str, list[float]] | Non
     return {"x": false[picked].round(4).tolist(), "y": true[picked].round(4).tolist()}
 
 
-def histogram(
-    decisions: Decisions, abstain: Mask, prediction: IntArray, region: Region
-) -> dict[str, Any]:
-    """Return how many rows lie in each bin of the score, and how many of them are withheld.
+def confusion(metric: Metric, seen: Seen) -> tuple[FloatArray, float | None]:
+    """Return the expected confusion matrix of what is kept, and its threshold if there is one.
 
-    Two classes: bins of the positive class's probability. More: bins of the expected gain of
-    withholding, where the region is a threshold on it, else of the predicted class's
-    probability.
+    A metric of an operating point, such as sensitivity at a specificity, is about the
+    predictions at that point, which moves with what is kept.
     """
-    proba = decisions.proba
-    threshold: float | None = None
-    if proba.shape[1] == 2:
-        values, label = proba[:, 1], f"probability of {decisions.classes[-1]}"
-        edges = np.linspace(0, 1, N_BINS + 1)
-    elif isinstance(region, GainThreshold):
-        values, label = region.score(proba, prediction), "expected gain from referring the case"
-        edges = _spread(values)
-        threshold = region.threshold if np.isfinite(region.threshold) else None
-    else:
-        values = proba[np.arange(len(proba)), prediction]
-        label, edges = "probability of the predicted class", np.linspace(0, 1, N_BINS + 1)
+    kept, prediction, threshold = seen.kept, seen.prediction[~seen.withheld], None
+    if metric.ranks and len(prediction):
+        rule = Selection(budget=0.0, decision="optimal").choose(metric, kept).rule
+        threshold = getattr(rule, "threshold", None)
+        if threshold is not None:
+            prediction, threshold = rule.predict(kept.proba), min(threshold, 1.0)
+    mass = kept.proba if kept.weight is None else kept.proba * kept.weight[:, None]
+    matrix: FloatArray = mass.T @ np.eye(mass.shape[1])[prediction]
+    return matrix, threshold
+
+
+def proportions(kept: Summary) -> list[float] | None:
+    """Return the expected class proportions of what is kept; None where nothing is."""
+    total = kept.class_sums.sum()
+    return (kept.class_sums / total).tolist() if total > 0 else None
+
+
+def histogram(seen: Seen, score: FloatArray | None, label: str, n_rows: int) -> dict[str, Any]:
+    """Return how many rows lie in each bin, as they weigh, and how many of them are withheld.
+
+    Parameters
+    ----------
+    seen : Seen
+        What is drawn.
+    score : ndarray or None
+        What withholding is worth, of more than two classes; None for the probability of the
+        positive class, or of the predicted one.
+    label : str
+        What the score is.
+    n_rows : int
+        How many rows there are.
+    """
+    proba, withheld = seen.summary.proba, seen.withheld
+    low, high, threshold = 0.0, 1.0, None
+    values = proba[:, 1] if proba.shape[1] == 2 else proba[np.arange(len(proba)), seen.prediction]
+    if score is not None:
+        values, low = score, float(score.min())
+        high = max(float(score.max()), np.nextafter(low, np.inf))
+        threshold = float(score[withheld].min()) if withheld.any() else None
+    bins = ((values - low) / (high - low) * N_BINS).astype(np.intp).clip(0, N_BINS - 1)
+    weight = np.ones(len(bins)) if seen.summary.weight is None else seen.summary.weight
+    every, taken = (
+        np.bincount(bins, weights=weight * rows, minlength=N_BINS) * (n_rows / weight.sum())
+        for rows in (True, withheld)
+    )
     return {
         "label": label,
-        "low": float(edges[0]),
-        "high": float(edges[-1]),
-        "all": np.histogram(values, edges)[0].tolist(),
-        "withheld": np.histogram(values[abstain], edges)[0].tolist(),
+        "low": low,
+        "high": high,
+        "all": every.round().astype(np.intp).tolist(),
+        "withheld": taken.round().astype(np.intp).tolist(),
         "threshold": threshold,
     }
-
-
-def _spread(values: FloatArray) -> FloatArray:
-    low, high = float(values.min()), float(values.max())
-    if high <= low:
-        high = low + 1.0
-    return np.linspace(low, high, N_BINS + 1)
