@@ -59,7 +59,10 @@ class View:
 
     @property
     def _by_atoms(self) -> bool:
-        return self.decisions.metric.ranks and self.decisions.values is None
+        decisions = self.decisions
+        if decisions.values is not None or len(decisions.classes) != 2:
+            return False
+        return decisions.metric.ranks or self.is_large
 
     @property
     def is_large(self) -> bool:
