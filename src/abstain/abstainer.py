@@ -277,6 +277,7 @@ class Abstainer(Parameters):
             abstain=found.abstain,
             sample_weight=weight,
             seed=seed,
+            uncertainty=self.uncertainty,
             moves=found.moves,
             values=found.values,
             known_estimate=found.estimate,

@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from abstain._flow import Uncertainty
 from abstain._inputs import FloatArray, IntArray, Mask, both_columns, to_native_frame
 from abstain.certificates import Certificate
 from abstain.estimation import Estimate, Move, estimate_choice, estimate_rows
@@ -45,6 +46,8 @@ class Decisions(Generic[P]):
         What held-out labels prove about the rule, where that was asked for.
     sample_weight : ndarray of shape (n,) or None
         How much each row counts.
+    uncertainty : str
+        What the intervals of the estimate hold.
     values : ndarray of shape (n,) or None
         The score that ordered the rows, where the probabilities do not tell it.
     frame : frame or None
@@ -63,6 +66,7 @@ class Decisions(Generic[P]):
     certificate: Certificate | None = None
     sample_weight: FloatArray | None = None
     seed: int = 0
+    uncertainty: Uncertainty = "labels"
     moves: tuple[Move, ...] = ()
     values: FloatArray | None = None
     known_estimate: Estimate | None = None

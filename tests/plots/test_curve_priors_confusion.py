@@ -177,3 +177,17 @@ def test_confusion_of_many_classes_is_not_written_out():
     display = ConfusionAbstentionDisplay(many, many, np.arange(20)).plot()
     assert not display.ax_.texts
     assert [text.get_text() for text in display.ax_.get_xticklabels()][-1] == "withheld"
+
+
+def test_bands_hold_what_the_estimate_holds(decided):
+    clinic, _ = decided
+    abstainer = Abstainer(
+        "auroc", budget=0.2, calibration="platt", scale="logits", random_state=0,
+        uncertainty="labels+priors",
+    )  # fmt: skip
+    decisions = abstainer.fit(clinic.scores_val, clinic.y_val).decide(clinic.scores_target)
+    display = AbstentionCurveDisplay.from_decisions(
+        decisions, budgets=BUDGETS, methods=["delta-metric"]
+    )
+    own = display.curves["delta-metric"]
+    assert own.intervals[2] == pytest.approx(decisions.estimate.after.interval)

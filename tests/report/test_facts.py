@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from abstain import Abstainer, Cost, metrics
+from abstain.datasets import simulate_binary_normal, simulate_four_class_normal
 from abstain.metrics import ExpectedCost
 from abstain.regions import GainThreshold, Interval
-from abstain.report import Report, _steps
-from abstain.report._words import decimals, headline, metric_title, region_in_words
+from abstain.report import Report, _view
+from abstain.report._words import decimals, headline, metric_title
 
 
 def chosen(report):
@@ -152,17 +153,44 @@ def test_many_classes_have_no_roc_but_gains(four_classes):
     assert "entropy" in step["alternatives"]
 
 
-def test_a_large_batch_is_drawn_from_a_part(binary, report, monkeypatch):
-    monkeypatch.setattr(_steps, "LARGE", 1_000)
+def test_a_large_batch_of_two_classes_is_drawn_whole(binary, report, monkeypatch):
+    monkeypatch.setattr(_view, "LARGE", 1_000)
+    monkeypatch.setattr(_view, "MANY_ATOMS", 1_000)
+    monkeypatch.setattr(_view, "FEW_ATOMS", 600)
     facts = Report(binary).facts
+    assert facts["rows_drawn"] == 1_500
     assert len(facts["steps"]) == 21
-    step = facts["steps"][facts["chosen"]]
-    assert step["withheld"] == 225
-    assert step["value"] == chosen(report)["value"]
-    assert np.sum(step["confusion"]) == pytest.approx(1_275, rel=0.05)
-    last, exact = facts["steps"][-1], report.facts["steps"][-1]
-    assert last["withheld"] == exact["withheld"]
-    assert last["value"] == pytest.approx(exact["value"], abs=0.05)
+    for step, exact in zip(facts["steps"], report.facts["steps"][::2], strict=True):
+        # Bins are withheld whole, and of 1,500 rows a few share one.
+        assert step["withheld"] == pytest.approx(exact["withheld"], abs=3)
+        assert step["value"] == pytest.approx(exact["value"], abs=0.005)
+        assert np.sum(step["confusion"]) == pytest.approx(1_500 - step["withheld"], abs=1)
+        assert np.ptp(step["interval"]) == pytest.approx(np.ptp(exact["interval"]), rel=0.25)
+    assert chosen(Report(binary))["interval"] == chosen(report)["interval"]
+
+
+@pytest.mark.parametrize("uncertainty", ["labels", "labels+priors"])
+def test_a_large_batch_of_many_classes_is_drawn_from_a_part(monkeypatch, uncertainty):
+    validation = simulate_four_class_normal(1_500, random_state=0)
+    target = simulate_four_class_normal(1_000, random_state=1)
+    abstainer = Abstainer(
+        "accuracy",
+        budget=0.2,
+        calibration="temperature",
+        uncertainty=uncertainty,
+        random_state=0,
+    )
+    decisions = abstainer.fit(validation.proba, validation.y).decide(target.proba)
+    exact = Report(decisions).facts["steps"]
+    monkeypatch.setattr(_view, "LARGE", 500)
+    monkeypatch.setattr(_view, "LARGE_WITH_MOVES", 500)
+    facts = Report(decisions).facts
+    assert facts["rows_drawn"] == 500
+    for step, known in zip(facts["steps"], exact[::2], strict=True):
+        assert step["withheld"] == known["withheld"]
+        assert step["value"] == pytest.approx(known["value"])
+        assert step["interval"] == pytest.approx(known["interval"], abs=0.02)
+        assert np.sum(step["confusion"]) == pytest.approx(1_000 - step["withheld"], rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -171,6 +199,9 @@ def test_a_large_batch_is_drawn_from_a_part(binary, report, monkeypatch):
         {"score": "max-probability"},
         {"score": "class-thresholds"},
         {"score": "random"},
+        {"score": lambda proba: proba.min(axis=1)},
+        {"metric": "kappa", "score": lambda proba: proba.min(axis=1)},
+        {"uncertainty": "labels+priors+calibration", "metric": "f1"},
         {"decision": "optimal"},
         {"uncertainty": "labels+priors"},
         {"budget": 0.0},
@@ -194,13 +225,79 @@ def test_any_way_of_deciding_has_a_report(clinic, settings):
     assert (report.facts["trust"]["certificate"] is not None) == ("confidence" in settings)
 
 
-def test_dropout_has_two_positions(clinic):
-    draws = clinic.scores_target + np.random.default_rng(0).normal(size=(5, 1_500))
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_dropout_has_every_position(n_classes):
+    simulate = simulate_binary_normal if n_classes == 2 else simulate_four_class_normal
+    known, new = simulate(600, random_state=0), simulate(500, random_state=1)
+    proba = new.proba if new.proba.ndim == 2 else np.column_stack([1 - new.proba, new.proba])
+    rng = np.random.default_rng(0)
+    noise = np.exp(0.3 * rng.normal(size=(5, *proba.shape)))
+    draws = proba * noise / (proba * noise).sum(axis=2, keepdims=True)
     abstainer = Abstainer(
-        "auroc", budget=0.1, score="dropout-variance", calibration="platt", scale="logits"
-    ).fit(clinic.scores_val, clinic.y_val)
-    report = Report(abstainer.decide(clinic.scores_target, score_samples=draws))
-    assert [step["withheld"] for step in report.facts["steps"]] == [0, 150]
+        "accuracy", budget=0.1, score="dropout-variance", calibration="temperature"
+    )
+    abstainer.fit(known.proba, known.y)
+    decisions = abstainer.decide(proba, score_samples=draws)
+    report = Report(decisions, scores_val=known.proba, y_val=known.y)
+    steps = report.facts["steps"]
+    assert len(steps) == 41
+    assert [step["withheld"] for step in steps] == [int(500 * s["budget"] + 1e-9) for s in steps]
+    assert "uncertainty by dropout-variance" in steps[-1]["region"]
+    assert steps[report.facts["chosen"]]["value"] == pytest.approx(
+        decisions.estimate.after.value, rel=1e-6
+    )
+    assert "<!DOCTYPE html>" in report.to_html()
+
+
+def test_every_step_and_the_back_test_hold_what_the_estimate_holds(clinic):
+    def report_of(uncertainty):
+        abstainer = Abstainer(
+            "auroc",
+            budget=0.1,
+            calibration="platt",
+            scale="logits",
+            uncertainty=uncertainty,
+            random_state=0,
+        ).fit(clinic.scores_val, clinic.y_val)
+        decisions = abstainer.decide(clinic.scores_target)
+        return Report(decisions, scores_val=clinic.scores_val, y_val=clinic.y_val).facts
+
+    def widths(facts):
+        return np.array([np.ptp(step["interval"]) for step in facts["steps"]])
+
+    narrow, wide = report_of("labels"), report_of("labels+priors+calibration")
+    assert (widths(wide) > 1.1 * widths(narrow)).all()
+    narrow, wide = (facts["trust"]["back_test"] for facts in (narrow, wide))
+    assert not narrow["with_priors"]
+    assert wide["with_priors"]
+    mean = [np.mean([np.ptp(p["interval"]) for p in test["points"]]) for test in (narrow, wide)]
+    assert mean[1] > mean[0]
+
+
+@pytest.mark.parametrize("metric", ["auroc", "sensitivity@specificity=0.9", "accuracy"])
+@pytest.mark.parametrize("withheld", ["all", "none"])
+def test_all_or_none_withheld(clinic, metric, withheld):
+    abstainer = Abstainer(metric, budget=0.0, calibration="platt", scale="logits")
+    decisions = abstainer.fit(clinic.scores_val, clinic.y_val).decide(clinic.scores_target[:200])
+    if withheld == "all":
+        choice = decisions.choice._replace(region=Interval(0.0, 1.0))
+        decisions = replace(
+            decisions, choice=choice, abstain=np.ones(200, dtype=bool), known_estimate=None
+        )
+    report = Report(decisions, scores_val=clinic.scores_val, y_val=clinic.y_val)
+    step = chosen(report)
+    assert step["withheld"] == (200 if withheld == "all" else 0)
+    assert (step["value"] is None) == (withheld == "all")
+    assert "<!DOCTYPE html>" in report.to_html()
+
+
+@pytest.mark.parametrize("metric", ["auroc", "accuracy"])
+def test_one_row(clinic, metric):
+    abstainer = Abstainer(metric, budget=0.1, calibration="platt", scale="logits", shift="none")
+    decisions = abstainer.fit(clinic.scores_val, clinic.y_val).decide(clinic.scores_target[:1])
+    report = Report(decisions, scores_val=clinic.scores_val, y_val=clinic.y_val)
+    assert report.headline.startswith("Refer none of 1 cases.")
+    assert "<!DOCTYPE html>" in report.to_html()
 
 
 def test_costs_come_from_the_decisions(clinic, binary):
@@ -290,6 +387,6 @@ def test_the_headline_says_what_happens():
 
 
 def test_regions_are_put_in_words():
-    assert region_in_words(Interval.empty(), "ill") == "no case is referred"
-    assert "probability of ill from 0.100 to 0.200" in region_in_words(Interval(0.1, 0.2), "ill")
-    assert "help the metric most" in region_in_words(GainThreshold(np.eye(2), 0.1), "ill")
+    assert Interval.empty().in_words("ill") == "no case is referred"
+    assert "probability of ill from 0.100 to 0.200" in Interval(0.1, 0.2).in_words("ill")
+    assert "help the metric most" in GainThreshold(np.eye(2), 0.1).in_words("ill")

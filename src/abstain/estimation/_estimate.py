@@ -98,7 +98,8 @@ def estimate_rows(
         # Draws of labels that share their probabilities tell less, so there are more of them.
         each = -(-2 * N_DRAWS // len(moves))
         parts = [
-            metric._paired_draws(
+            _paired(
+                metric,
                 summary.moved(move.slope, move.bias, move.ratios),
                 prediction,
                 withheld,
@@ -110,6 +111,16 @@ def estimate_rows(
         all_before, all_after = zip(*parts, strict=True)
         drawn = np.concatenate(all_before), np.concatenate(all_after)
     return Estimate(_with_interval(before, drawn[0]), _with_interval(after, drawn[1]))
+
+
+def _paired(
+    metric: Metric, summary: Summary, prediction: IntArray, withheld: Mask, n_draws: int, seed: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return draws on everything and on what is kept; the same where nothing is withheld."""
+    if withheld.any():
+        return metric._paired_draws(summary, prediction, withheld, n_draws, seed)
+    draws = metric._draws(summary, prediction, n_draws, seed)
+    return draws, draws
 
 
 def _with_interval(value: float, draws: FloatArray) -> EstimatedValue:

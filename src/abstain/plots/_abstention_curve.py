@@ -8,13 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from abstain import metrics as metric_registry
-from abstain._inputs import FloatArray, check_budget, check_seed
-from abstain.decisions import Decisions, estimate_metric
-from abstain.metrics import Decision, Metric
+from abstain._inputs import FloatArray, IntArray, check_budget, check_seed
+from abstain.decisions import Decisions
+from abstain.estimation import Move, estimate_choice
+from abstain.metrics import BudgetCurve, Decision, Metric
 from abstain.plots._rows import Classes, Rows
 from abstain.plots._style import SERIES, new_axes
-from abstain.selection import Selection, Source
+from abstain.policy import Policy
+from abstain.selection import Selection
 from abstain.shift import ratio_of_priors
+from abstain.summaries import LabelledSummary
 
 __all__ = ["AbstentionCurve", "AbstentionCurveDisplay"]
 
@@ -110,7 +113,7 @@ class AbstentionCurveDisplay:
     @classmethod
     def from_decisions(
         cls,
-        decisions: Decisions,
+        decisions: Decisions[Policy],
         y_true: ArrayLike | None = None,
         *,
         budgets: Sequence[float] = BUDGETS,
@@ -133,11 +136,11 @@ class AbstentionCurveDisplay:
             Where to draw; new axes when not given.
         """
         policy = decisions.policy
-        chosen = policy.selection
         way = _Way(
-            policy.metric,
-            "argmax" if chosen is None else chosen.decision,
+            decisions.metric,
+            (policy.selection or Selection()).decision,
             decisions.seed,
+            decisions.moves,
             policy.source,
             ratio_of_priors(policy.priors, policy.source_priors),
         )
@@ -246,51 +249,46 @@ class _Way:
     metric: Metric
     decision: Decision
     seed: int
-    source: Source | None = None
+    moves: tuple[Move, ...] = ()
+    source: LabelledSummary | None = None
     weights: FloatArray | None = None
 
-    def curve(self, rows: Rows, method: str, budgets: Sequence[float]) -> AbstentionCurve:
-        own = method == DELTA_METRIC
-        points = []
-        for budget in budgets:
-            selection = Selection(
-                budget=budget,
-                score=None if own else method,
-                decision=self.decision if own else "argmax",
-            )
-            selection.check(self.metric)
-            points.append(self._point(rows, selection))
-        estimated, low, high, realised = (np.array(column) for column in zip(*points, strict=True))
-        return AbstentionCurve(
-            estimated, np.column_stack([low, high]), None if rows.estimated else realised
-        )
-
-    def _point(self, rows: Rows, selection: Selection) -> tuple[float, float, float, float]:
-        choice = selection.choose(
+    def curve(self, rows: Rows, method: str, budgets: list[float]) -> AbstentionCurve:
+        selection = Selection(score=method)
+        if method == DELTA_METRIC:
+            selection = Selection(decision=self.decision)
+        found = selection.curve(
             self.metric,
-            rows.proba,
-            sample_weight=rows.weight,
+            rows.summary,
+            budgets,
             seed=self.seed,
-            source=self.source,
+            labelled=self.source,
             weights=self.weights,
         )
-        prediction = choice.rule.predict(rows.proba)
-        abstain = choice.region.contains(rows.proba, prediction)
-        found = estimate_metric(
-            self.metric,
-            rows.proba,
-            prediction,
-            abstain,
-            sample_weight=rows.weight,
-            seed=self.seed,
-        ).after
-        realised = float("nan")
-        if rows.codes is not None:
+        estimates = [
+            estimate_choice(self.metric, rows.summary, choice, seed=self.seed, moves=self.moves)
+            for choice in found.choices
+        ]
+        return AbstentionCurve(
+            np.array([estimate.after.value for estimate in estimates]),
+            np.array([estimate.after.interval for estimate in estimates]),
+            None if rows.codes is None else self._realised(rows, rows.codes, found),
+        )
+
+    def _realised(self, rows: Rows, codes: IntArray, curve: BudgetCurve) -> FloatArray:
+        values = []
+        for choice in curve.choices:
+            prediction, abstain = choice.apply(rows.proba)
             kept = ~abstain
-            realised = self.metric.observed(
-                rows.codes[kept],
-                rows.proba[kept],
-                prediction=prediction[kept],
-                sample_weight=rows.weight[kept],
+            weight = None if rows.weight is None else rows.weight[kept]
+            values.append(
+                self.metric.observed(
+                    codes[kept],
+                    rows.proba[kept],
+                    prediction=prediction[kept],
+                    sample_weight=weight,
+                )
+                if kept.any()
+                else float("nan")
             )
-        return (found.value, *found.interval, realised)
+        return np.array(values)

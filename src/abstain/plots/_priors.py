@@ -8,11 +8,12 @@ from sklearn.base import clone
 
 from abstain import shift as shift_estimators
 from abstain._inputs import FloatArray, check_classes, check_labels, check_proba
-from abstain._kernels.adapt import adapted
 from abstain.decisions import Decisions
 from abstain.plots._rows import Classes
 from abstain.plots._style import COLORS, new_axes
+from abstain.policy import Policy
 from abstain.shift import ShiftEstimator, ratio_of_priors
+from abstain.summaries import summarise
 
 __all__ = ["PriorsDisplay"]
 
@@ -89,7 +90,7 @@ class PriorsDisplay:
 
     @classmethod
     def from_decisions(
-        cls, decisions: Decisions, y_true: ArrayLike | None = None, *, ax: Any = None
+        cls, decisions: Decisions[Policy], y_true: ArrayLike | None = None, *, ax: Any = None
     ) -> Self:
         """Draw the proportions estimated from the rows of a batch of decisions.
 
@@ -200,21 +201,14 @@ class PriorsDisplay:
         return self
 
 
-def _estimated_again(decisions: Decisions) -> ShiftEstimator | None:
+def _estimated_again(decisions: Decisions[Policy]) -> ShiftEstimator | None:
     """Fit the policy's shift estimator to these rows, for what it can tell about them."""
     policy = decisions.policy
     ratios = ratio_of_priors(policy.priors, policy.source_priors)
     if policy.shift is None or policy.source is None or not (ratios > 0).all():
         return None
-    source = policy.source
-    calibrated = adapted(decisions.proba, 1 / ratios)
-    estimator: ShiftEstimator = clone(policy.shift).fit(
-        source.proba,
-        calibrated,
-        source.codes,
-        sample_weight_source=source.weight,
-        sample_weight_target=decisions.sample_weight,
-    )
+    calibrated = summarise(decisions.compact, decisions.sample_weight).adapted(1 / ratios)
+    estimator: ShiftEstimator = clone(policy.shift).fit_summaries(policy.source, calibrated)
     return estimator
 
 

@@ -4,11 +4,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from abstain._inputs import FloatArray
+from abstain._inputs import FloatArray, Mask
 from abstain.plots._decisions_display import DecisionsDisplay
 from abstain.plots._rows import Rows
 from abstain.plots._style import COLORS, new_axes
-from abstain.regions import Mask
 
 __all__ = ["RegionDisplay"]
 

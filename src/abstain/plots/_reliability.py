@@ -5,7 +5,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from abstain._inputs import (
     FloatArray,
@@ -14,7 +13,7 @@ from abstain._inputs import (
     check_proba,
     check_sample_weight,
 )
-from abstain._numerics import Strategy, bin_numbers
+from abstain._numerics import Strategy, bin_numbers, clopper_pearson
 from abstain.calibration import Calibrator
 from abstain.plots._style import COLORS, new_axes
 
@@ -153,7 +152,7 @@ class ReliabilityDisplay:
         display = cls(
             probability,
             hits / count,
-            _wilson(hits, count),
+            np.column_stack(clopper_pearson(hits, count, 0.05)),
             count / count.sum(),
             what=what,
             name=name,
@@ -192,17 +191,3 @@ class ReliabilityDisplay:
         )
         self.ax_.legend(loc="upper left", frameon=False)
         return self
-
-
-def _wilson(hits: FloatArray, count: FloatArray) -> FloatArray:
-    """Return Wilson's 90% interval, which stays inside [0, 1] and contains the frequency."""
-    z = float(stats.norm.ppf(0.95))
-    frequency = hits / count
-    middle = (frequency + z**2 / (2 * count)) / (1 + z**2 / count)
-    reach = (z * np.sqrt(frequency * (1 - frequency) / count + (z / (2 * count)) ** 2)) / (
-        1 + z**2 / count
-    )
-    ends: FloatArray = np.column_stack(
-        [np.minimum(middle - reach, frequency), np.maximum(middle + reach, frequency)]
-    )
-    return ends

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from abstain._inputs import (
     FloatArray,
     IntArray,
+    Mask,
     check_classes,
     check_labels,
     check_proba,
@@ -20,7 +21,8 @@ from abstain._inputs import (
     check_sample_weight,
 )
 from abstain.decisions import Decisions
-from abstain.regions import Mask
+from abstain.policy import Policy
+from abstain.summaries import Summary, summarise
 
 __all__ = ["Classes", "Rows"]
 
@@ -39,8 +41,8 @@ class Rows:
         Which rows are withheld.
     prediction : ndarray of int, shape (n,)
         The predicted column.
-    weight : ndarray of shape (n,)
-        How much each row counts.
+    weight : ndarray of shape (n,) or None
+        How much each row counts; None for once.
     classes : ndarray of shape (n_classes,)
         The label of each column.
     codes : ndarray of int, shape (n,), or None
@@ -50,20 +52,19 @@ class Rows:
     proba: FloatArray
     abstain: Mask
     prediction: IntArray
-    weight: FloatArray
+    weight: FloatArray | None
     classes: NDArray[Any]
     codes: IntArray | None
 
     @classmethod
-    def of_decisions(cls, decisions: Decisions, y_true: ArrayLike | None) -> Self:
+    def of_decisions(cls, decisions: Decisions[Policy], y_true: ArrayLike | None) -> Self:
         """Return the rows of a batch that was decided about."""
         n = len(decisions)
-        given = decisions.sample_weight
         return cls(
             proba=decisions.proba,
             abstain=decisions.abstain,
-            prediction=decisions.policy.rule.predict(decisions.proba),
-            weight=np.ones(n) if given is None else given,
+            prediction=decisions.columns,
+            weight=decisions.sample_weight,
             classes=decisions.classes,
             codes=_codes(y_true, decisions.classes, n),
         )
@@ -91,7 +92,6 @@ class Rows:
                 f"{mask.shape}."
             )
         check_same_length(proba=matrix, abstain=mask)
-        weight = check_sample_weight(sample_weight, n_rows=n)
         return cls(
             proba=matrix,
             abstain=mask,
@@ -100,7 +100,7 @@ class Rows:
                 if prediction is None
                 else check_labels(prediction, classes=columns, n_rows=n, name="prediction")
             ),
-            weight=np.ones(n) if weight is None else weight,
+            weight=check_sample_weight(sample_weight, n_rows=n),
             classes=columns,
             codes=_codes(y_true, columns, n),
         )
@@ -115,7 +115,12 @@ class Rows:
         mass: FloatArray = (
             self.proba if self.codes is None else np.eye(len(self.classes))[self.codes]
         )
-        return mass * self.weight[:, None]
+        return mass if self.weight is None else mass * self.weight[:, None]
+
+    @property
+    def summary(self) -> Summary:
+        """What a choice is made on."""
+        return summarise(self.proba, self.weight)
 
     def check_binary(self, what: str) -> None:
         """Raise if there are not two classes."""

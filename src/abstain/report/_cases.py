@@ -1,14 +1,14 @@
 """Who is referred: the cases the page lists, and the rate in each group."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abstain._inputs import IntArray, check_same_length
+from abstain._inputs import IntArray, both_columns, check_same_length
 from abstain.decisions import Decisions
-from abstain.report._steps import Step
+from abstain.policy import Policy
+from abstain.report._steps import Slider
 
 __all__ = ["Groups", "cases", "group_numbers"]
 
@@ -39,9 +39,8 @@ def group_numbers(groups: ArrayLike | None, n_rows: int) -> Groups | None:
 
 
 def cases(
-    decisions: Decisions,
-    steps: Sequence[Step],
-    chosen: int,
+    decisions: Decisions[Policy],
+    slider: Slider,
     *,
     ids: NDArray[Any] | None,
     id_name: str,
@@ -52,16 +51,13 @@ def cases(
 
     Each comes with a whole number whose binary digit k tells whether position k refers it.
     """
-    n = len(decisions)
-    masks = np.zeros(n, dtype=np.int64)
-    for k, step in enumerate(steps):
-        masks |= step.abstain.astype(np.int64) << k
-    rows = np.flatnonzero(masks)
+    rows = np.flatnonzero(slider.marks)
     total = len(rows)
     # What was decided comes first, should not all of them fit.
-    rows = rows[np.argsort(~steps[chosen].abstain[rows], kind="stable")][:MOST_CASES]
+    rows = rows[np.argsort(~decisions.abstain[rows], kind="stable")][:MOST_CASES]
     rows = np.sort(rows)
-    proba = decisions.proba[rows]
+    proba = both_columns(decisions.compact[rows])
+    predictions = decisions.classes[decisions.choice.rule.predict(proba)]
     names = [str(name) for name in decisions.classes.tolist()]
     if len(names) > MOST_CLASSES:
         columns = ["probability of the prediction"]
@@ -73,9 +69,9 @@ def cases(
         "ids": (rows if ids is None else np.asarray(ids)[rows]).tolist(),
         "group_name": group_name if groups is not None else None,
         "groups": None if groups is None else groups[1][rows].tolist(),
-        "predictions": [str(value) for value in decisions.prediction[rows].tolist()],
+        "predictions": [str(value) for value in predictions.tolist()],
         "columns": columns,
         "proba": shown.round(5).tolist(),
-        "steps": masks[rows].tolist(),
+        "steps": slider.marks[rows].tolist(),
         "left_out": total - len(rows),
     }

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -13,23 +13,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import abstain
-from abstain._inputs import check_labels, check_same_length
+from abstain._inputs import check_labels, check_same_length, read_scores
+from abstain._numerics import plain
 from abstain.decisions import Decisions
+from abstain.metrics import Metric
+from abstain.policy import Policy
 from abstain.report._cases import cases, group_numbers
 from abstain.report._costs import costs
-from abstain.report._moved import calibrated_target, moved
-from abstain.report._steps import LARGE, budget_steps, step_facts
+from abstain.report._moved import moved
+from abstain.report._steps import slider
 from abstain.report._trust import trust
+from abstain.report._view import View
 from abstain.report._words import metric_title
+from abstain.summaries import LabelledSummary
 
-__all__ = ["summarise"]
+__all__ = ["facts_of"]
 
 SCHEMA_VERSION = 1
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
-def summarise(
-    decisions: Decisions,
+def facts_of(
+    decisions: Decisions[Policy],
     *,
     scores_val: ArrayLike | None = None,
     y_val: ArrayLike | None = None,
@@ -49,50 +54,51 @@ def summarise(
         raise ValueError("Pass `scores_val` and `y_val` together, or neither of them.")
     names = None if ids is None else np.asarray(ids)
     check_same_length(decisions=range(n), ids=names)
-    proba_val = codes_val = None
+    labelled = None
     if scores_val is not None and y_val is not None:
+        scores_val = np.asarray(read_scores(scores_val, decisions.classes).values)
         proba_val = policy.calibrator.predict_proba(scores_val)
         codes_val = check_labels(
             y_val, classes=decisions.classes, n_rows=len(proba_val), name="y_val"
         )
+        labelled = LabelledSummary(proba_val, codes_val)
     grouped = group_numbers(groups, n)
-    steps, chosen = budget_steps(decisions)
-    target = calibrated_target(decisions, scores_target)
-    estimate = decisions.estimate
+    view = View(decisions)
+    sliding = slider(view, None if grouped is None else grouped[1])
+    before = decisions.estimate.before
     facts = {
         "schema_version": SCHEMA_VERSION,
         "title": title,
-        "metric": _metric(decisions),
+        "metric": _metric(decisions.metric),
         "rows": n,
-        "rows_drawn": min(n, LARGE),
-        "rows_validation": None if codes_val is None else len(codes_val),
+        "rows_drawn": n if view.rows is None else len(view.rows),
+        "rows_validation": None if labelled is None else len(labelled.proba),
         "classes": [str(name) for name in decisions.classes.tolist()],
-        "before": {"value": estimate.before.value, "interval": list(estimate.before.interval)},
-        "chosen": chosen,
-        "steps": step_facts(decisions, steps, chosen, None if grouped is None else grouped[1]),
+        "before": {"value": before.value, "interval": before.interval},
+        "chosen": sliding.chosen,
+        "steps": sliding.steps,
         "costs": costs(decisions),
-        "moved": moved(decisions, proba_val, codes_val, target),
-        "trust": trust(decisions, scores_val, codes_val, seed=random_state),
+        "moved": moved(view, labelled, scores_target),
+        "trust": trust(decisions, scores_val, labelled, seed=random_state),
         "groups": None
         if grouped is None
         else {"names": grouped[0], "rows": np.bincount(grouped[1]).tolist()},
         "cases": cases(
             decisions,
-            steps,
-            chosen,
+            sliding,
             ids=names,
             id_name=id_name,
             groups=grouped,
             group_name=group_name,
         ),
-        "reproduce": _provenance(command, inputs, policy.calibrator),
+        "reproduce": _provenance(command, inputs, policy.calibrator.name),
     }
-    plain: dict[str, Any] = _plain(facts)
-    return plain
+    # Seven digits are more than a page can show, and keep it small.
+    small: dict[str, Any] = plain(facts, digits=7)
+    return small
 
 
-def _metric(decisions: Decisions) -> dict[str, Any]:
-    metric = decisions.policy.metric
+def _metric(metric: Metric) -> dict[str, Any]:
     return {
         "name": metric.name,
         "title": metric_title(metric),
@@ -102,12 +108,12 @@ def _metric(decisions: Decisions) -> dict[str, Any]:
 
 
 def _provenance(
-    command: str | None, inputs: Sequence[str | os.PathLike[str]], calibrator: Any
+    command: str | None, inputs: Sequence[str | os.PathLike[str]], calibration: str
 ) -> dict[str, Any]:
     return {
         "command": command,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "calibration": getattr(calibrator, "selected_", calibrator.name),
+        "calibration": calibration,
         "versions": {
             "abstain": abstain.__version__,
             "python": platform.python_version(),
@@ -127,19 +133,3 @@ def _version(package: str) -> str | None:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _plain(value: Any) -> Any:
-    """Return the value with Python's own numbers; what is not a finite number is None."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        # Seven digits are more than a page can show, and keep it small.
-        return float(f"{value:.7g}") if np.isfinite(value) else None
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    return str(value)

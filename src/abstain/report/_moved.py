@@ -6,70 +6,46 @@ import numpy as np
 from sklearn.base import clone
 
 from abstain import shift
-from abstain._inputs import FloatArray, IntArray
-from abstain._kernels.adapt import adapted
+from abstain._inputs import FloatArray, read_scores
 from abstain.decisions import Decisions
+from abstain.policy import Policy
+from abstain.report._view import View
+from abstain.summaries import LabelledSummary, Summary, summarise
 
-__all__ = ["calibrated_target", "moved"]
-
-
-def calibrated_target(decisions: Decisions, scores_target: Any) -> FloatArray | None:
-    """Return the target's probabilities as they were before they were adapted."""
-    policy = decisions.policy
-    if scores_target is not None:
-        return policy.calibrator.predict_proba(scores_target)
-    if (policy.priors <= 0).any() or (policy.source_priors <= 0).any():
-        return None
-    return adapted(decisions.proba, policy.source_priors / policy.priors)
+__all__ = ["moved"]
 
 
-def moved(
-    decisions: Decisions,
-    proba_val: FloatArray | None,
-    codes_val: IntArray | None,
-    target: FloatArray | None,
-) -> dict[str, Any]:
+def moved(view: View, labelled: LabelledSummary | None, scores_target: Any) -> dict[str, Any]:
     """Return class proportions before and after, and what tests say about the change.
 
     Without validation data there are the proportions alone.
     """
+    decisions = view.decisions
     names = [str(name) for name in decisions.classes.tolist()]
-    facts: dict[str, Any] = {
+    batch = None if labelled is None else _unadapted(view, scores_target)
+    facts: dict[str, Any] = {"interval": None, "test": None, "check": None}
+    if labelled is not None and batch is not None:
+        estimator = clone(decisions.policy.shift or shift.get("em"))
+        facts = shift.shift_facts(estimator, labelled, batch, names)
+    return {
+        **facts,
         "classes": names,
-        "validation": decisions.source_priors.tolist(),
-        "target": decisions.priors.tolist(),
-        "interval": None,
-        "test": None,
-        "check": None,
+        "validation": decisions.source_priors,
+        "target": decisions.priors,
         "meaning": _in_words(names, decisions.source_priors, decisions.priors),
     }
-    if proba_val is None or codes_val is None or target is None:
-        return facts
-    estimator = clone(decisions.policy.shift or shift.get("em"))
-    estimator.fit(proba_val, target, codes_val, sample_weight_target=decisions.sample_weight)
-    facts["interval"] = np.asarray(estimator.priors_interval(0.9)).tolist()
-    test = shift.detect_shift(
-        proba_val, target, sample_weight_target=decisions.sample_weight, classes=names
-    )
-    check = shift.check_label_shift(
-        proba_val,
-        target,
-        codes_val,
-        sample_weight_target=decisions.sample_weight,
-        classes=names,
-        warn=False,
-    )
-    facts["test"] = {
-        "shifted": bool(test.shifted),
-        "p_value": test.p_value,
-        "summary": test.summary(),
-    }
-    facts["check"] = {
-        "fits": bool(check.fits),
-        "p_value": check.p_value,
-        "summary": check.summary(),
-    }
-    return facts
+
+
+def _unadapted(view: View, scores_target: Any) -> Summary | None:
+    """Return the batch as it was before it was adapted; None where that cannot be told."""
+    decisions: Decisions[Policy] = view.decisions
+    policy = decisions.policy
+    if scores_target is not None:
+        given = read_scores(scores_target, policy.classes).values
+        return summarise(policy.calibrator.compact(given), decisions.sample_weight)
+    if (policy.priors <= 0).any() or (policy.source_priors <= 0).any():
+        return None
+    return view.whole.adapted(policy.source_priors / policy.priors)
 
 
 def _in_words(names: list[str], before: FloatArray, after: FloatArray) -> str:

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from abstain._files import write_text
 from abstain.decisions import Decisions
-from abstain.report._facts import summarise
+from abstain.policy import Policy
+from abstain.report._facts import facts_of
 from abstain.report._html import render
 
 __all__ = ["Report"]
@@ -70,7 +71,7 @@ class Report:
 
     def __init__(
         self,
-        decisions: Decisions,
+        decisions: Decisions[Policy],
         *,
         scores_val: ArrayLike | None = None,
         y_val: ArrayLike | None = None,
@@ -102,7 +103,7 @@ class Report:
     @cached_property
     def facts(self) -> dict[str, Any]:
         """Everything the page says, as plain data."""
-        return summarise(self._decisions, **self._options)
+        return facts_of(self._decisions, **self._options)
 
     @property
     def headline(self) -> str:

@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 from sklearn.base import clone
 
 from abstain._inputs import FloatArray, IntArray
+from abstain._numerics import clopper_pearson
 from abstain.abstainer import Abstainer
-from abstain.baselines import ScoreThreshold
 from abstain.calibration import expected_calibration_error
 from abstain.decisions import Decisions
 from abstain.evaluation import dirichlet_priors, shifted_rows
 from abstain.exceptions import AbstainError
-from abstain.rules import Argmax
+from abstain.policy import Policy
+from abstain.selection import Selection
+from abstain.summaries import LabelledSummary
 
 __all__ = ["trust"]
 
@@ -29,7 +30,7 @@ N_BINS = 10
 
 
 def trust(
-    decisions: Decisions, scores_val: Any, codes_val: IntArray | None, *, seed: int
+    decisions: Decisions[Policy], scores_val: Any, labelled: LabelledSummary | None, *, seed: int
 ) -> dict[str, Any]:
     """Return a reliability diagram, a back-test and the certificate, as far as there are data."""
     certificate = decisions.certificate
@@ -39,16 +40,17 @@ def trust(
         "reason": None,
         "certificate": None if certificate is None else str(certificate),
     }
-    if scores_val is None or codes_val is None:
+    if labelled is None:
         facts["reason"] = "There is no validation data with this report."
         return facts
-    if np.bincount(codes_val, minlength=len(decisions.classes)).min() < 2 * FEWEST_PER_CLASS:
+    codes = labelled.labels
+    if np.bincount(codes, minlength=len(decisions.classes)).min() < 2 * FEWEST_PER_CLASS:
         facts["reason"] = (
             f"A back-test needs {2 * FEWEST_PER_CLASS} validation rows of each class or more."
         )
         return facts
     rng = np.random.default_rng(seed)
-    folds = _folds(decisions, np.asarray(scores_val), codes_val, rng)
+    folds = _folds(decisions, scores_val, codes, rng)
     facts["reliability"] = _reliability(
         np.concatenate([fold.abstainer.calibrator_.predict_proba(fold.scores) for fold in folds]),
         np.concatenate([fold.codes for fold in folds]),
@@ -67,7 +69,7 @@ class _Fold:
 
 
 def _folds(
-    decisions: Decisions, scores: Any, codes: IntArray, rng: np.random.Generator
+    decisions: Decisions[Policy], scores: Any, codes: IntArray, rng: np.random.Generator
 ) -> list[_Fold]:
     """Fit on each half of the validation data, to test on the other."""
     halves = _halves(codes, rng)
@@ -88,27 +90,26 @@ def _halves(codes: IntArray, rng: np.random.Generator) -> tuple[IntArray, IntArr
     return order[::2], order[1::2]
 
 
-def _abstainer(decisions: Decisions) -> Abstainer:
+def _abstainer(decisions: Decisions[Policy]) -> Abstainer:
     """Return an abstainer that decides as was decided, to be fitted anew."""
     policy = decisions.policy
-    picked = getattr(policy.calibrator, "calibrator_", policy.calibrator)
-    region = policy.region
-    score = region.score if isinstance(region, ScoreThreshold) else None
+    selection = policy.selection or Selection(score=decisions.choice.region.order)
     return Abstainer(
-        policy.metric,
+        decisions.metric,
         budget=min(decisions.abstention_rate, 0.99),
-        score=None if score == "dropout-variance" else score,
-        decision="argmax" if isinstance(policy.rule, Argmax) else "optimal",
-        calibration=clone(picked),
+        # A score from outside would need its draws again.
+        score=selection.score if decisions.values is None else None,
+        decision=selection.decision,
+        calibration=clone(policy.calibrator.picked),
         shift=policy.shift or "em",
         scale=policy.calibrator.scale,
-        uncertainty="labels" if decisions.prior_draws is None else "labels+priors",
+        uncertainty=decisions.uncertainty,
         random_state=0,
     )
 
 
 def _back_test(
-    decisions: Decisions, folds: list[_Fold], rng: np.random.Generator
+    decisions: Decisions[Policy], folds: list[_Fold], rng: np.random.Generator
 ) -> dict[str, Any]:
     points = []
     for k, priors in enumerate(_shifts(decisions, rng)):
@@ -126,12 +127,12 @@ def _back_test(
         "inside": sum(point["inside"] for point in points),
         "mean_gap": float(np.mean(gaps)) if gaps else None,
         "largest_gap": max(gaps, default=None),
-        "with_priors": decisions.prior_draws is not None,
+        "with_priors": decisions.uncertainty != "labels",
         "rows": [min(sizes, default=0), max(sizes, default=0)],
     }
 
 
-def _tested(decisions: Decisions, fold: _Fold, rows: IntArray) -> dict[str, Any] | None:
+def _tested(decisions: Decisions[Policy], fold: _Fold, rows: IntArray) -> dict[str, Any] | None:
     """Decide about a drawn batch without its labels, then compare with them."""
     try:
         found = fold.abstainer.decide(fold.scores[rows])
@@ -139,10 +140,10 @@ def _tested(decisions: Decisions, fold: _Fold, rows: IntArray) -> dict[str, Any]
         # A draw that a shift cannot be told from says nothing about the others.
         return None
     kept, after = ~found.abstain, found.estimate.after
-    realised = decisions.policy.metric.observed(
+    realised = decisions.metric.observed(
         fold.codes[rows][kept],
         found.proba[kept],
-        prediction=found.policy.rule.predict(found.proba)[kept],
+        prediction=found.columns[kept],
     )
     if not np.isfinite([realised, after.value]).all():
         return None
@@ -155,7 +156,7 @@ def _tested(decisions: Decisions, fold: _Fold, rows: IntArray) -> dict[str, Any]
     }
 
 
-def _shifts(decisions: Decisions, rng: np.random.Generator) -> list[FloatArray]:
+def _shifts(decisions: Decisions[Policy], rng: np.random.Generator) -> list[FloatArray]:
     """Return class proportions: as then, as now, and others around them."""
     then, now = decisions.source_priors, decisions.priors
     shifts = [then, now]
@@ -173,25 +174,20 @@ def _reliability(proba: FloatArray, codes: IntArray) -> dict[str, Any]:
     binary = proba.shape[1] == 2
     values = proba[:, 1] if binary else proba.max(axis=1)
     happened = codes == 1 if binary else codes == np.argmax(proba, axis=1)
-    order = np.argsort(values, kind="stable")
-    bins = []
-    for part in np.array_split(order, N_BINS):
-        n, hits = len(part), int(happened[part].sum())
-        if not n:
-            continue
-        low = float(stats.beta.ppf(0.05, hits, n - hits + 1)) if hits else 0.0
-        high = float(stats.beta.ppf(0.95, hits + 1, n - hits)) if hits < n else 1.0
-        bins.append(
-            {
-                "probability": float(values[part].mean()),
-                "frequency": hits / n,
-                "interval": [low, high],
-                "rows": n,
-            }
-        )
+    parts = np.array_split(np.argsort(values, kind="stable"), N_BINS)
+    bins = [
+        {
+            "probability": values[part].mean(),
+            "frequency": happened[part].mean(),
+            "interval": clopper_pearson(happened[part].sum(), len(part), 0.05),
+            "rows": len(part),
+        }
+        for part in parts
+        if len(part)
+    ]
     return {
         "what": "the positive class" if binary else "the most likely class",
         "bins": bins,
-        "error": float(expected_calibration_error(codes, proba, classes=range(proba.shape[1]))),
+        "error": expected_calibration_error(codes, proba, classes=range(proba.shape[1])),
         "rows": len(codes),
     }

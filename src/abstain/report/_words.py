@@ -5,9 +5,8 @@ import re
 import numpy as np
 
 from abstain.metrics import Metric
-from abstain.regions import Interval, Region
 
-__all__ = ["NOT_DEFINED", "decimals", "headline", "metric_title", "percent", "region_in_words"]
+__all__ = ["NOT_DEFINED", "decimals", "headline", "metric_title", "percent"]
 
 # An en dash, as tables have it.
 NOT_DEFINED = "\u2013"
@@ -102,23 +101,6 @@ def headline(
     return (
         f"{first} Estimated {title} {change} (90% interval {decimals(low)} to {decimals(high)})."
     )
-
-
-def region_in_words(region: Region, positive: str) -> str:
-    """Say which cases are withheld."""
-    if isinstance(region, Interval):
-        if region.lower > region.upper:
-            return "no case is referred"
-        return (
-            f"cases with a probability of {positive} from {region.lower:.3f} "
-            f"to {region.upper:.3f} are referred"
-        )
-    if region.kind == "gain-threshold":
-        return "cases whose removal is expected to help the metric most are referred"
-    if region.kind == "score-threshold":
-        score = region.to_dict()["score"]
-        return f"cases with the highest uncertainty by {score} are referred"
-    return "cases that leave the most doubt are referred"
 
 
 def _spaced(name: str) -> str:

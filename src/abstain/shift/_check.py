@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtrc
+from numpy.typing import ArrayLike
+from scipy.special import chdtrc, xlogy
 
 from abstain._inputs import (
     FloatArray,
@@ -220,7 +220,8 @@ def label_shift_check(
     np.add.at(by_class, (cell_source, source.labels), _weight(source))
     counts = np.bincount(cell_target, weights=_weight(target), minlength=len(names)).astype(float)
     known = by_class.sum(axis=0) > 0
-    ratio, mixture, shares = _likelihood_ratio(by_class[:, known], counts)
+    found, mixture, shares = _likelihood_ratio(by_class[:, known], counts)
+    ratio = float(found)
     freedom = max(len(names) - int(known.sum()), 0)
     if freedom:
         # Few rows in a cell make the ratio larger than chi squared; simulated, by how much.
@@ -329,51 +330,48 @@ def _mean_ratio(
     """Return the mean likelihood ratio of tables drawn from the fitted model."""
     rng = np.random.default_rng(0)
     mixed = shares @ mixture
-    ratios = []
-    for _ in range(_SIMULATIONS):
-        table = np.column_stack(
-            [
-                rng.multinomial(max(round(total), 1), share)
-                for total, share in zip(totals, shares.T, strict=True)
-            ]
-        ).astype(np.float64)
-        drawn = rng.multinomial(round(counts.sum()), mixed / mixed.sum()).astype(np.float64)
-        ratios.append(_likelihood_ratio(table, drawn, precision=1e-4)[0])
+    tables = np.stack(
+        [
+            rng.multinomial(max(round(total), 1), share, size=_SIMULATIONS)
+            for total, share in zip(totals, shares.T, strict=True)
+        ],
+        axis=-1,
+    ).astype(np.float64)
+    drawn = rng.multinomial(round(counts.sum()), mixed / mixed.sum(), size=_SIMULATIONS)
+    ratios, _, _ = _likelihood_ratio(tables, drawn.astype(np.float64), precision=1e-4)
     return max(float(np.mean(ratios)), 1e-3)
 
 
 def _likelihood_ratio(
     by_class: FloatArray, counts: FloatArray, precision: float = 1e-7
-) -> tuple[float, FloatArray, FloatArray]:
-    """Fit cell shares of the classes and the mixture together, by EM.
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Fit cell shares of the classes and the mixture together, by EM; of many tables at once.
 
     Returns the likelihood ratio statistic, the mixture, and the shares of cells in each class.
     """
-    totals = by_class.sum(axis=0)
-    shares = by_class / totals
-    mixture = np.full(len(totals), 1 / len(totals))
-    free = _log_likelihood(by_class, shares) + _log_likelihood(counts, counts / counts.sum())
+    totals, rows = by_class.sum(axis=-2, keepdims=True), counts.sum(axis=-1, keepdims=True)
+    mixture = np.full((*counts.shape[:-1], by_class.shape[-1]), 1 / by_class.shape[-1])
+    free = _log_likelihood(by_class, by_class / totals, counts, counts / rows)
     # A cell that no class has on the source but the target has must start above 0.
-    shares = (by_class + 1e-3) / (totals + 1e-3 * len(by_class))
-    last = -np.inf
+    shares = (by_class + 1e-3) / (totals + 1e-3 * by_class.shape[-2])
+    mixed = np.einsum("...ck,...k->...c", shares, mixture)
+    last: FloatArray | float = -np.inf
     for _ in range(20_000):
-        mixed = shares @ mixture
-        owned = (
-            shares
-            * mixture
-            * np.divide(counts, mixed, out=np.zeros_like(counts), where=mixed > 0)[:, None]
-        )
-        mixture = owned.sum(axis=0) / counts.sum()
+        taken = np.divide(counts, mixed, out=np.zeros_like(counts), where=mixed > 0)
+        owned = shares * mixture[..., None, :] * taken[..., None]
+        mixture = owned.sum(axis=-2) / rows
         filled = by_class + owned
-        shares = filled / filled.sum(axis=0)
-        value = _log_likelihood(by_class, shares) + _log_likelihood(counts, shares @ mixture)
-        if value - last < precision:
+        shares = filled / filled.sum(axis=-2, keepdims=True)
+        mixed = np.einsum("...ck,...k->...c", shares, mixture)
+        value = _log_likelihood(by_class, shares, counts, mixed)
+        if (value - last < precision).all():
             break
         last = value
-    return max(2 * (free - value), 0.0), mixture, shares
+    return np.maximum(2 * (free - value), 0.0), mixture, shares
 
 
-def _log_likelihood(counts: FloatArray, shares: FloatArray) -> float:
-    seen: NDArray[np.bool_] = counts > 0
-    with np.errstate(divide="ignore"):
-        return float(np.sum(counts[seen] * np.log(shares[seen])))
+def _log_likelihood(
+    by_class: FloatArray, shares: FloatArray, counts: FloatArray, mixed: FloatArray
+) -> FloatArray:
+    total: FloatArray = xlogy(by_class, shares).sum(axis=(-2, -1)) + xlogy(counts, mixed).sum(-1)
+    return total

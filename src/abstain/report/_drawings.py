@@ -1,0 +1,99 @@
+"""What is drawn of one slider position: the expected ROC curve, histogram and confusion matrix."""
+
+from typing import Any
+
+import numpy as np
+
+from abstain._inputs import FloatArray
+from abstain.metrics import Metric
+from abstain.report._view import Seen
+from abstain.selection import Selection
+from abstain.summaries import Summary
+
+__all__ = ["confusion", "histogram", "proportions", "roc_points"]
+
+N_BINS = 40
+N_POINTS = 80
+
+
+def roc_points(kept: Summary) -> dict[str, list[float]] | None:
+    """Return the expected ROC curve, thinned for drawing; None for many classes.
+
+    Points are taken evenly along both axes, so corners stay where they are.
+    """
+    if len(kept.class_sums) != 2 or (kept.class_sums <= 0).any():
+        return None
+    positive, negative = kept.atoms.positive_below, kept.atoms.negative_below
+    true, false = (1 - (below / below[-1])[::-1] for below in (positive, negative))
+    wanted = np.linspace(0, 1, N_POINTS // 2)
+    picked = np.unique(
+        np.concatenate(
+            [
+                np.searchsorted(true, wanted).clip(max=len(true) - 1),
+                np.searchsorted(false, wanted).clip(max=len(false) - 1),
+                [0, len(true) - 1],
+            ]
+        )
+    )
+    return {"x": false[picked].round(4).tolist(), "y": true[picked].round(4).tolist()}
+
+
+def confusion(metric: Metric, seen: Seen) -> tuple[FloatArray, float | None]:
+    """Return the expected confusion matrix of what is kept, and its threshold if there is one.
+
+    A metric of an operating point, such as sensitivity at a specificity, is about the
+    predictions at that point, which moves with what is kept.
+    """
+    kept, prediction, threshold = seen.kept, seen.prediction[~seen.withheld], None
+    if metric.ranks and len(prediction):
+        rule = Selection(budget=0.0, decision="optimal").choose(metric, kept).rule
+        threshold = getattr(rule, "threshold", None)
+        if threshold is not None:
+            prediction, threshold = rule.predict(kept.proba), min(threshold, 1.0)
+    mass = kept.proba if kept.weight is None else kept.proba * kept.weight[:, None]
+    matrix: FloatArray = mass.T @ np.eye(mass.shape[1])[prediction]
+    return matrix, threshold
+
+
+def proportions(kept: Summary) -> list[float] | None:
+    """Return the expected class proportions of what is kept; None where nothing is."""
+    total = kept.class_sums.sum()
+    return (kept.class_sums / total).tolist() if total > 0 else None
+
+
+def histogram(seen: Seen, score: FloatArray | None, label: str, n_rows: int) -> dict[str, Any]:
+    """Return how many rows lie in each bin, as they weigh, and how many of them are withheld.
+
+    Parameters
+    ----------
+    seen : Seen
+        What is drawn.
+    score : ndarray or None
+        What withholding is worth, of more than two classes; None for the probability of the
+        positive class, or of the predicted one.
+    label : str
+        What the score is.
+    n_rows : int
+        How many rows there are.
+    """
+    proba, withheld = seen.summary.proba, seen.withheld
+    low, high, threshold = 0.0, 1.0, None
+    values = proba[:, 1] if proba.shape[1] == 2 else proba[np.arange(len(proba)), seen.prediction]
+    if score is not None:
+        values, low = score, float(score.min())
+        high = max(float(score.max()), np.nextafter(low, np.inf))
+        threshold = float(score[withheld].min()) if withheld.any() else None
+    bins = ((values - low) / (high - low) * N_BINS).astype(np.intp).clip(0, N_BINS - 1)
+    weight = np.ones(len(bins)) if seen.summary.weight is None else seen.summary.weight
+    every, taken = (
+        np.bincount(bins, weights=weight * rows, minlength=N_BINS) * (n_rows / weight.sum())
+        for rows in (True, withheld)
+    )
+    return {
+        "label": label,
+        "low": low,
+        "high": high,
+        "all": every.round().astype(np.intp).tolist(),
+        "withheld": taken.round().astype(np.intp).tolist(),
+        "threshold": threshold,
+    }

@@ -1,0 +1,172 @@
+"""What the page is computed on: the atoms of two classes' p, or rows, or a random part of them.
+
+Of very many rows that cannot be summed in bins, a part stands for all: other budgets than the one
+that was decided are chosen and estimated on it. Noise of labels is drawn for less still.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from abstain._inputs import FloatArray, IntArray, Mask
+from abstain.decisions import Decisions
+from abstain.estimation import EstimatedValue, estimate_rows
+from abstain.metrics import Point
+from abstain.policy import Policy
+from abstain.regions import Choice, Region
+from abstain.summaries import BinarySummary, RowSummary, Summary, summarise
+
+__all__ = ["Seen", "View"]
+
+# Above this many rows they are summed in bins or, where they cannot be, drawn from a part.
+LARGE = 200_000
+PART = 100_000
+# Where the probabilities may be others, labels are drawn from each of those: a smaller part.
+LARGE_WITH_MOVES = 5_000
+BINS = 2**16
+# Bins may move a value by about this much; the page has three decimals.
+COARSE = 1e-4
+# Labels of so many atoms are drawn one by one; of more, for a few groups of them.
+MANY_ATOMS = 16_384
+FEW_ATOMS = 2_048
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What a choice does to a summary: predicted columns, and what is withheld."""
+
+    summary: Summary
+    prediction: IntArray
+    withheld: Mask
+
+    @cached_property
+    def kept(self) -> Summary:
+        """The part that is not withheld."""
+        return self.summary.only(~self.withheld)
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A decided batch as the page sees it.
+
+    Parameters
+    ----------
+    decisions : Decisions
+        What was decided.
+    """
+
+    decisions: Decisions[Policy]
+
+    @property
+    def _by_atoms(self) -> bool:
+        decisions = self.decisions
+        if decisions.values is not None or len(decisions.classes) != 2:
+            return False
+        return decisions.metric.ranks or self.is_large
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there are so many rows that less is shown of them."""
+        return len(self.decisions) > LARGE
+
+    @property
+    def proba(self) -> FloatArray:
+        """The probabilities of the rows; of two classes one column, where that is all it takes."""
+        return self.decisions.compact if self._by_atoms else self.decisions.proba
+
+    @cached_property
+    def whole(self) -> Summary:
+        """What choices are made on."""
+        decisions = self.decisions
+        compact, weight = decisions.compact, decisions.sample_weight
+        if not self._by_atoms:
+            return self.drawn
+        if self.is_large:
+            binned = summarise(compact, weight, bins=BINS)
+            capacity = binned.capacity(decisions.abstention_rate)
+            if decisions.metric.coarseness(binned, capacity) <= COARSE:
+                return binned
+        return summarise(compact, weight)
+
+    @cached_property
+    def rows(self) -> IntArray | None:
+        """The rows that stand for all of them; None where all are drawn."""
+        most, part = (LARGE_WITH_MOVES,) * 2 if self.decisions.moves else (LARGE, PART)
+        given = self.decisions.values is not None
+        if self._by_atoms or given or len(self.decisions) <= most:
+            return None
+        picked = np.random.default_rng(0).choice(len(self.decisions), part, replace=False)
+        return np.sort(picked)
+
+    @cached_property
+    def drawn(self) -> Summary:
+        """What pictures are drawn from."""
+        if self._by_atoms:
+            return self.whole
+        everyone = RowSummary(self.decisions.proba, self.decisions.sample_weight)
+        return everyone if self.rows is None else everyone.only(self.rows)
+
+    @cached_property
+    def _few(self) -> Summary:
+        """What labels are drawn for."""
+        whole = self.whole
+        if not self._by_atoms or len(whole.atoms) <= MANY_ATOMS:
+            return self.drawn
+        few, _ = whole.atoms.compressed(FEW_ATOMS)
+        return BinarySummary(few, whole.n_rows, whole.counted, whole.lightest)
+
+    def seen(self, choice: Choice, prediction: IntArray, withheld: Mask) -> Seen:
+        """Return what is drawn of a choice, given what it does to the rows."""
+        if self._by_atoms:
+            return Seen(self.drawn, *choice.apply(self.drawn.proba))
+        rows = slice(None) if self.rows is None else self.rows
+        return Seen(self.drawn, prediction[rows], withheld[rows])
+
+    def score(self, region: Region, seen: Seen) -> FloatArray | None:
+        """Return what withholding is worth, of each that is drawn; None of a window."""
+        values = self.decisions.values
+        if values is None:
+            return region.score(seen.summary.proba, seen.prediction)
+        return values if self.rows is None else values[self.rows]
+
+    def after(self, point: Point, seen: Seen) -> EstimatedValue:
+        """Return the value of a point of the budget curve, with its interval."""
+        few = self._few
+        if few is not seen.summary:
+            seen = Seen(few, *point.choice.apply(few.proba))
+        if seen.withheld.all():
+            return EstimatedValue(float("nan"), (float("nan"), float("nan")))
+        found = self._estimated(seen, with_moves=True)
+        if few is self.whole and self.rows is None:
+            return found
+        share = len(seen.prediction) / len(self.decisions) if self.rows is not None else 1.0
+        labels = found
+        if self.decisions.moves and share < 1:
+            labels = self._estimated(seen, with_moves=False)
+        return _around(point.value, found, labels, share)
+
+    def _estimated(self, seen: Seen, *, with_moves: bool) -> EstimatedValue:
+        decisions = self.decisions
+        kept = seen.prediction[~seen.withheld]
+        return estimate_rows(
+            decisions.metric,
+            seen.kept,
+            kept,
+            np.zeros(len(kept), dtype=np.bool_),
+            seed=decisions.seed,
+            moves=decisions.moves if with_moves else (),
+        ).before
+
+
+def _around(
+    value: float, found: EstimatedValue, labels: EstimatedValue, share: float
+) -> EstimatedValue:
+    """Return a value of the whole batch with the interval found on a part of it, moved there.
+
+    The variance of labels falls with the number of rows, that of the probabilities does not.
+    """
+    reach = np.abs(np.array(found.interval) - found.value) ** 2
+    noise = np.abs(np.array(labels.interval) - labels.value) ** 2
+    low, high = np.sqrt(np.maximum(reach - (1 - share) * noise, share * noise)).tolist()
+    return EstimatedValue(value, (value - low, value + high))
