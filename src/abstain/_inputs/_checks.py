@@ -87,7 +87,12 @@ def check_scores(
 
 def both_columns(proba: FloatArray) -> FloatArray:
     """Return probabilities with a column per class; one dimension is the positive class of two."""
-    return proba if proba.ndim == 2 else np.column_stack([1 - proba, proba])
+    if proba.ndim == 2:
+        return proba
+    columns = np.empty((len(proba), 2))
+    np.subtract(1.0, proba, out=columns[:, 0])
+    columns[:, 1] = proba
+    return columns
 
 
 def check_proba(

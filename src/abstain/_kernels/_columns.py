@@ -16,7 +16,7 @@ __all__ = ["by_columns", "columns_of", "first_highest", "rows_at_a_time"]
 
 # Numbers in one piece: few enough that a handful of arrays stay in cache, enough that threads
 # seldom wait for the interpreter between one operation and the next.
-_NUMBERS = 65_536
+_NUMBERS = 262_144
 
 
 def rows_at_a_time(n_columns: int) -> int:

@@ -25,7 +25,7 @@ _FEW_TIES = 8
 # Atoms, or windows, in one piece.
 ATOMS_AT_A_TIME = 32_768
 # Examples that are binned at a time: each piece has sums over all bins of its own.
-_BINNED_AT_A_TIME = 2**18
+_BINNED_AT_A_TIME = 2**20
 
 
 def _begins(p: FloatArray) -> NDArray[np.bool_]:
@@ -81,14 +81,16 @@ def binned(
     def masses(begin: int, end: int) -> tuple[FloatArray, FloatArray]:
         part, counts = p[begin:end], weight[begin:end] if weight.size else None
         k = (part * bins).astype(np.intp)
-        np.minimum(k, bins - 1, out=k)
         mass = part if counts is None else part * counts
         mass = positive[begin:end] if positive.size else mass
-        total, positives = (np.bincount(k, of, bins) for of in (counts, mass))
+        total, positives = (np.bincount(k, of, bins + 1) for of in (counts, mass))
         return total.astype(np.float64, copy=False), positives.astype(np.float64, copy=False)
 
-    total, mass = summed_over_rows(masses, len(p), size=_BINNED_AT_A_TIME, most_blocks=16)
-    return total, mass
+    sums = summed_over_rows(masses, len(p), size=_BINNED_AT_A_TIME, most_blocks=16)
+    for mass in sums:
+        # A probability of 1 belongs to the last bin.
+        mass[bins - 1] += mass[bins]
+    return sums[0][:bins], sums[1][:bins]
 
 
 def prefix_sums(weight: FloatArray, positive: FloatArray) -> tuple[FloatArray, FloatArray]:

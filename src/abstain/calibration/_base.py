@@ -27,7 +27,7 @@ from abstain.exceptions import RepairWarning
 __all__ = ["Calibrator"]
 
 # Rows calibrated at a time: what is between stays in near cache.
-_ROWS = 16_384
+_ROWS = 131_072
 
 
 class Calibrator(Parameters, ABC):

@@ -21,6 +21,9 @@ __all__ = ["solve_joint", "solve_marginal", "unit_of"]
 
 # Linearisations at most; 3 to 8 are usual.
 _MOST_ROUNDS = 50
+# From this many rows on, a round that gains less than this is the last.
+_MANY_ROWS = 100_000
+_NEXT_TO_NOTHING = 1e-6
 # How often a step that made the metric worse is halved before giving up.
 _MOST_HALVINGS = 4
 
@@ -67,6 +70,11 @@ class _Batch:
 
     def confusion(self, prediction: IntArray, kept: NDArray[np.bool_]) -> FloatArray:
         return expected_confusion(self.proba, prediction, self.weight, kept)
+
+    @property
+    def enough(self) -> float:
+        """What a round must gain to be followed by another; of few rows, anything."""
+        return _NEXT_TO_NOTHING if len(self.proba) >= _MANY_ROWS else 0.0
 
     def worth(self, confusion: FloatArray) -> float:
         """Psi, oriented so that more is better; minus infinity where it is not defined."""
@@ -155,12 +163,17 @@ def _climbed(batch: _Batch, best: _Candidate, prediction: IntArray | None) -> _C
     halvings = 0
     for _ in range(_MOST_ROUNDS):
         slope = batch.sign * batch.metric.gradient(point)
+        if prediction is not None and _same_order(-slope, best.region.gains):
+            break
         rule: DecisionRule = Argmax() if prediction is not None else BestGain(slope)
         columns = rule.predict(batch.proba) if prediction is None else prediction
         candidate = batch.withheld(columns, -slope)
         candidate.rule = rule
         if candidate.worth > best.worth:
+            little = candidate.worth - best.worth < batch.enough
             best, point, halvings = candidate, candidate.confusion, 0
+            if little:
+                break
         elif halvings < _MOST_HALVINGS and not np.array_equal(candidate.confusion, point):
             # The step went too far: linearise between here and there.
             point = 0.5 * (best.confusion + (candidate.confusion if halvings == 0 else point))
@@ -168,3 +181,11 @@ def _climbed(batch: _Batch, best: _Candidate, prediction: IntArray | None) -> _C
         else:
             break
     return best
+
+
+def _same_order(gains: FloatArray, others: FloatArray) -> bool:
+    """Tell whether gains order rows as others do: they are a multiple of them plus a constant."""
+    spread, other = np.ptp(gains), np.ptp(others)
+    if spread == 0 or other == 0:
+        return False
+    return bool(np.allclose((gains - gains.min()) / spread, (others - others.min()) / other))

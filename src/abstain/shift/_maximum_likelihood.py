@@ -25,8 +25,8 @@ __all__ = ["MaximumLikelihoodShift"]
 
 Algorithm = Literal["newton", "em"]
 
-# Above this many rows, a sample of this many gives the first steps.
-_COARSE = 20_000
+# Above these many rows, a sample of so many gives the first steps.
+_COARSE = (20_000, 160_000)
 
 
 @dataclass(frozen=True)
@@ -244,10 +244,10 @@ def _solve(
 ) -> _Solution:
     if algorithm == "em":
         return _em(proba, weight, priors, start, max_iter)
-    stride = len(proba) // _COARSE
-    if stride > 1:
-        coarse = weight[::stride]
-        if not len(weight) or coarse.any():
+    for most in _COARSE:
+        stride = len(proba) // most
+        coarse = weight[::stride] if stride else weight
+        if stride > 1 and (not len(weight) or coarse.any()):
             sample = np.ascontiguousarray(proba[::stride])
             start = _newton(sample, coarse, priors, start, max_iter).ratios
     found = _newton(proba, weight, priors, start, max_iter)
