@@ -3,7 +3,6 @@
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 from abstain import Abstainer
@@ -68,13 +67,6 @@ def draw_dropout(decisions, tmp_path):
     sample_predictions(None, [])
 
 
-def show_progress(decisions, tmp_path):
-    from abstain.metrics import SampledMetric
-
-    metric = SampledMetric(lambda y, p: float(np.mean(y == (p > 0.5))), progress=True)
-    metric.choose(decisions.proba, 10)
-
-
 def draw_dropout_by_keras(decisions, tmp_path):
     from abstain.keras import sample_predictions
 
@@ -93,7 +85,6 @@ def draw_dropout_by_keras(decisions, tmp_path):
         ("mlflow", "abstain[mlflow]", load_from_mlflow),
         ("torch", "abstain[torch]", collect),
         ("torch", "abstain[torch]", draw_dropout),
-        ("rich", "abstain[cli]", show_progress),
         ("keras", "keras", draw_dropout_by_keras),
     ],
 )

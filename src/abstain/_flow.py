@@ -117,7 +117,11 @@ def flow(
     by_rows = not metric.ranks or values is not None
 
     def settled(bins: int | None) -> _Settled:
-        summary = _summarised(proba, weight, by_rows=by_rows, bins=bins)
+        summary = (
+            summarise(both_columns(proba), weight)
+            if by_rows
+            else metric._summarised(proba, weight, bins)
+        )
         estimator = clone(shift).fit_summaries(labelled, summary)
         # Only moves look at the batch as it was before.
         now = summary.adapted(estimator.weights_, in_place=uncertainty == "labels")
@@ -176,13 +180,6 @@ class _Settled:
 
     def moved_by_bins(self, metric: Metric) -> float:
         return metric.coarseness(self.now, metric._point(self.now, self.choice).withheld)
-
-
-def _summarised(
-    proba: FloatArray, weight: FloatArray | None, *, by_rows: bool, bins: int | None
-) -> Summary:
-    """Return the rows, or the atoms of two classes for a metric of their order."""
-    return summarise(both_columns(proba) if by_rows else proba, weight, bins=bins)
 
 
 def adapted_in_place(proba: FloatArray, ratios: FloatArray) -> FloatArray:

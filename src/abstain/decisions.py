@@ -105,7 +105,7 @@ class Decisions(Generic[P]):
         by_rule = self.metric.ranks and self.values is None
         if by_rule and (self.choice.withheld(self.compact) == self.abstain).all():
             bins = self.metric.bins_for(len(self))
-            atoms = summarise(self.compact, self.sample_weight, bins=bins)
+            atoms = self.metric._summarised(self.compact, self.sample_weight, bins)
             return estimate_choice(self.metric, atoms, self.choice, **how)
         rows = summarise(self.proba, self.sample_weight)
         return estimate_rows(self.metric, rows, self.columns, self.abstain, **how)

@@ -59,29 +59,39 @@ def calibration_moves(
     """Return moves to what resampled validation data and a resampled batch would give.
 
     A slope and biases are fitted anew on the calibrated probabilities, and the proportions
-    estimated anew; both as changes of what was estimated.
+    estimated anew; both as changes of what was estimated. Fits to resamples are too sure of
+    themselves on average, so they are taken as they scatter around their mean.
     """
     rng = np.random.default_rng(seed)
     rows, row_weight = summary.for_likelihood()
     logs = np.log(np.maximum(labelled.proba, _SMALLEST))
-    moves: list[Move] = []
-    for _ in range(2 * _REPLICATES):
-        weight = resampled_weight(len(labelled.proba), labelled.weight, rng)
-        slope, bias = fit_scaling(logs, labelled.labels, weight, shared_slope=True, with_bias=True)
+    weights = [resampled_weight(len(logs), labelled.weight, rng) for _ in range(_REPLICATES)]
+    fits = [
+        fit_scaling(logs, labelled.labels, weight, shared_slope=True, with_bias=True)
+        for weight in weights
+    ]
+    slopes, biases = (np.array(side) for side in zip(*fits, strict=True))
+    slopes /= slopes.mean(axis=0)
+    biases -= biases.mean(axis=0)
+    # The summary that is moved is adapted already: its logarithms hold the old ratios.
+    old = np.log(np.where(estimator.weights_ > 0, estimator.weights_, 1.0))
+    moves = []
+    for weight, slope, bias in zip(weights, slopes, biases, strict=True):
         again = replace(labelled, proba=scaled_softmax(logs, slope, bias), weight=weight)
         batch = RowSummary(rows, resampled_weight(len(rows), row_weight, rng))
-        try:
-            with warnings.catch_warnings():
-                # A class that the resample misses was there when it was calibrated.
-                warnings.simplefilter("ignore", RepairWarning)
-                found = clone(estimator).fit_summaries(
-                    again, batch.moved(slope, bias, np.ones(len(slope)))
-                )
-        except AbstainError:
-            continue
-        # The summary that is moved is adapted already: its logarithms hold the old ratios.
-        old = np.where(estimator.weights_ > 0, estimator.weights_, 1.0)
-        moves.append(Move(slope, bias - slope * np.log(old), found.weights_))
-        if len(moves) == _REPLICATES:
-            break
+        ratios = _estimated_anew(estimator, again, batch.moved(slope, bias, np.ones(len(slope))))
+        moves.append(Move(slope, bias - slope * old, ratios))
     return tuple(moves)
+
+
+def _estimated_anew(
+    estimator: ShiftEstimator, labelled: LabelledSummary, batch: Summary
+) -> FloatArray:
+    """Return the ratios on resamples; the old ones where these cannot tell."""
+    try:
+        with warnings.catch_warnings():
+            # A class that the resample misses was there when it was calibrated.
+            warnings.simplefilter("ignore", RepairWarning)
+            return clone(estimator).fit_summaries(labelled, batch).weights_
+    except AbstainError:
+        return estimator.weights_

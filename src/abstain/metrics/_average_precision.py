@@ -74,6 +74,6 @@ class AveragePrecision(RankingMetric):
 def _order(weight: FloatArray, windows: Windows) -> IntArray:
     """Return the windows by the weight they withhold, then by start."""
     withheld = weight[windows.ends] - weight[windows.starts]
-    if len(withheld) == 0 or (withheld == withheld[0]).all():
+    if (np.diff(withheld) == 0).all() and (np.diff(windows.starts) >= 0).all():
         return np.arange(len(withheld))
-    return np.argsort(withheld, kind="stable")
+    return np.lexsort((windows.starts, withheld))

@@ -16,6 +16,7 @@ from abstain._inputs import (
     FloatArray,
     IntArray,
     Mask,
+    both_columns,
     check_budget,
     check_labels,
     check_proba,
@@ -24,7 +25,7 @@ from abstain._inputs import (
 from abstain._numerics import Parameters
 from abstain.metrics._curve import BudgetCurve, Point
 from abstain.regions import Choice
-from abstain.summaries import RowSummary, Summary
+from abstain.summaries import RowSummary, Summary, summarise
 
 __all__ = ["Decision", "Metric"]
 
@@ -284,6 +285,12 @@ class Metric(Parameters, ABC):
         taken = np.count_nonzero(withheld) if weight is None else weight[withheld].sum()
         _, value = self._before_and_after(summary, prediction, withheld)
         return Point(choice, value, float(taken))
+
+    def _summarised(
+        self, proba: FloatArray, weight: FloatArray | None, bins: int | None = None
+    ) -> Summary:
+        """Return what the metric reads of a batch: its rows, here."""
+        return summarise(both_columns(proba), weight)
 
     def _estimated(
         self, summary: Summary, prediction: IntArray, withheld: Mask, n_draws: int, seed: int

@@ -28,7 +28,7 @@ from abstain.metrics._estimation import Method, check_estimation
 from abstain.metrics._sampled_windows import average_over_labels, smoothed
 from abstain.regions import Choice, Interval
 from abstain.rules import Argmax, DecisionRule, Threshold
-from abstain.summaries import BINS, MANY_ROWS, Atoms, Summary, Windows
+from abstain.summaries import BINS, MANY_ROWS, Atoms, Summary, Windows, summarise
 
 __all__ = ["BestWindow", "RankingMetric"]
 
@@ -227,6 +227,12 @@ class RankingMetric(Metric):
     def _threshold(self, atoms: Atoms, start: int, end: int) -> float | None:
         """Return the probability from which on to predict positive, if the metric has one."""
         return None
+
+    def _summarised(
+        self, proba: FloatArray, weight: FloatArray | None, bins: int | None = None
+    ) -> Summary:
+        p = proba if proba.ndim == 1 else np.ascontiguousarray(proba[:, 1])
+        return summarise(p, weight, bins=bins)
 
     def _expected(self, summary: Summary, prediction: IntArray | None) -> float:
         atoms = self._atoms(summary)

@@ -1,6 +1,7 @@
 """Displays: pictures of decisions, drawn with matplotlib."""
 
-from abstain.plots._abstention_curve import AbstentionCurve, AbstentionCurveDisplay
+from abstain.plots._abstention_curve import AbstentionCurve as AbstentionCurve
+from abstain.plots._abstention_curve import AbstentionCurveDisplay
 from abstain.plots._confusion import ConfusionAbstentionDisplay
 from abstain.plots._priors import PriorsDisplay
 from abstain.plots._region import RegionDisplay
@@ -8,7 +9,6 @@ from abstain.plots._reliability import ReliabilityDisplay
 from abstain.plots._roc import RocAbstentionDisplay
 
 __all__ = [
-    "AbstentionCurve",
     "AbstentionCurveDisplay",
     "ConfusionAbstentionDisplay",
     "PriorsDisplay",

@@ -257,16 +257,17 @@ class _Way:
         selection = Selection(score=method)
         if method == DELTA_METRIC:
             selection = Selection(decision=self.decision)
+        summary = self.metric._summarised(rows.proba, rows.weight)
         found = selection.curve(
             self.metric,
-            rows.summary,
+            summary,
             budgets,
             seed=self.seed,
             labelled=self.source,
             weights=self.weights,
         )
         estimates = [
-            estimate_choice(self.metric, rows.summary, choice, seed=self.seed, moves=self.moves)
+            estimate_choice(self.metric, summary, choice, seed=self.seed, moves=self.moves)
             for choice in found.choices
         ]
         return AbstentionCurve(

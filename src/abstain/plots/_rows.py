@@ -22,7 +22,6 @@ from abstain._inputs import (
 )
 from abstain.decisions import Decisions
 from abstain.policy import Policy
-from abstain.summaries import Summary, summarise
 
 __all__ = ["Classes", "Rows"]
 
@@ -116,11 +115,6 @@ class Rows:
             self.proba if self.codes is None else np.eye(len(self.classes))[self.codes]
         )
         return mass if self.weight is None else mass * self.weight[:, None]
-
-    @property
-    def summary(self) -> Summary:
-        """What a choice is made on."""
-        return summarise(self.proba, self.weight)
 
     def check_binary(self, what: str) -> None:
         """Raise if there are not two classes."""

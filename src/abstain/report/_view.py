@@ -1,7 +1,7 @@
-"""What the page is computed on: the atoms of two classes' p, or rows, or a random part of them.
+"""What the page is computed on: the atoms of two classes' p, or rows and a random part of them.
 
-Of very many rows that cannot be summed in bins, a part stands for all: other budgets than the one
-that was decided are chosen and estimated on it. Noise of labels is drawn for less still.
+Values are those of the whole batch. Of very many rows, pictures are drawn from a part, and the
+noise of labels from less still, to be put around the value.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,6 @@ __all__ = ["Seen", "View"]
 
 # Above this many rows they are summed in bins or, where they cannot be, drawn from a part.
 LARGE = 200_000
-PART = 100_000
 # Where the probabilities may be others, labels are drawn from each of those: a smaller part.
 LARGE_WITH_MOVES = 5_000
 BINS = 2**16
@@ -81,7 +80,7 @@ class View:
         decisions = self.decisions
         compact, weight = decisions.compact, decisions.sample_weight
         if not self._by_atoms:
-            return self.drawn
+            return RowSummary(decisions.proba, weight)
         if self.is_large:
             binned = summarise(compact, weight, bins=BINS)
             capacity = binned.capacity(decisions.abstention_rate)
@@ -92,20 +91,16 @@ class View:
     @cached_property
     def rows(self) -> IntArray | None:
         """The rows that stand for all of them; None where all are drawn."""
-        most, part = (LARGE_WITH_MOVES,) * 2 if self.decisions.moves else (LARGE, PART)
-        given = self.decisions.values is not None
-        if self._by_atoms or given or len(self.decisions) <= most:
+        most = LARGE_WITH_MOVES if self.decisions.moves else LARGE
+        if self._by_atoms or len(self.decisions) <= most:
             return None
-        picked = np.random.default_rng(0).choice(len(self.decisions), part, replace=False)
+        picked = np.random.default_rng(0).choice(len(self.decisions), most, replace=False)
         return np.sort(picked)
 
     @cached_property
     def drawn(self) -> Summary:
         """What pictures are drawn from."""
-        if self._by_atoms:
-            return self.whole
-        everyone = RowSummary(self.decisions.proba, self.decisions.sample_weight)
-        return everyone if self.rows is None else everyone.only(self.rows)
+        return self.whole if self.rows is None else self.whole.only(self.rows)
 
     @cached_property
     def _few(self) -> Summary:
@@ -138,7 +133,7 @@ class View:
         if seen.withheld.all():
             return EstimatedValue(float("nan"), (float("nan"), float("nan")))
         found = self._estimated(seen, with_moves=True)
-        if few is self.whole and self.rows is None:
+        if few is self.whole:
             return found
         share = len(seen.prediction) / len(self.decisions) if self.rows is not None else 1.0
         labels = found
@@ -148,15 +143,14 @@ class View:
 
     def _estimated(self, seen: Seen, *, with_moves: bool) -> EstimatedValue:
         decisions = self.decisions
-        kept = seen.prediction[~seen.withheld]
         return estimate_rows(
             decisions.metric,
-            seen.kept,
-            kept,
-            np.zeros(len(kept), dtype=np.bool_),
+            seen.summary,
+            seen.prediction,
+            seen.withheld,
             seed=decisions.seed,
             moves=decisions.moves if with_moves else (),
-        ).before
+        ).after
 
 
 def _around(

@@ -208,7 +208,7 @@ class Atoms:
     def weight_below(self) -> FloatArray:
         """Weight below each of the n_atoms + 1 boundaries; the last is the total."""
         if self.equal_weight is not None:
-            return self.equal_weight * np.arange(len(self) + 1)
+            return self.equal_weight * np.arange(len(self) + 1, dtype=np.float64)
         return np.concatenate([[0.0], np.cumsum(self.weight)])
 
     @property

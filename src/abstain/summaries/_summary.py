@@ -14,7 +14,7 @@ from typing import Self
 
 import numpy as np
 
-from abstain._inputs import FloatArray, Mask, both_columns
+from abstain._inputs import FloatArray, IntArray, Mask, both_columns
 from abstain._kernels.adapt import adapted, adapted_positive
 from abstain._kernels.softmax import scaled_softmax
 from abstain.summaries._atoms import Atoms, Windows
@@ -112,8 +112,8 @@ class Summary(ABC):
         """
 
     @abstractmethod
-    def only(self, chosen: Mask) -> Self:
-        """Return the part of the set that is marked."""
+    def only(self, chosen: Mask | IntArray) -> Self:
+        """Return the part of the set that is marked or numbered."""
 
     @abstractmethod
     def merged(self, other: Self) -> Self:
@@ -193,8 +193,8 @@ class RowSummary(Summary):
         logs = np.log(np.maximum(self.rows, _SMALLEST))
         return replace(self, rows=adapted(scaled_softmax(logs, slope, bias), ratios))
 
-    def only(self, chosen: Mask) -> Self:
-        """Return the rows that are marked."""
+    def only(self, chosen: Mask | IntArray) -> Self:
+        """Return the rows that are marked or numbered."""
         weight = self.given_weight
         return replace(
             self, rows=self.rows[chosen], given_weight=None if weight is None else weight[chosen]
@@ -262,8 +262,8 @@ class BinarySummary(Summary):
         p = adapted(scaled_softmax(logs, slope, bias), ratios)[:, 1]
         return replace(self, atoms=self.atoms.relabelled(self.atoms.weight * p))
 
-    def only(self, chosen: Mask) -> Self:
-        """Return the atoms that are marked."""
+    def only(self, chosen: Mask | IntArray) -> Self:
+        """Return the atoms that are marked or numbered."""
         atoms = self.atoms.only(chosen)
         n_rows = round(float(atoms.weight.sum())) if self.counted else len(atoms)
         return replace(self, atoms=atoms, n_rows=n_rows)
