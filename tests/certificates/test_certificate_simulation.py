@@ -124,7 +124,9 @@ def test_worst_cases_and_auroc_bounds_fail_no_more_often_than_they_may():
         scores, y = sample(800, 0.3, rng)
         p = 1 / (1 + np.exp(-scores))
         abstain, prediction = (scores >= low) & (scores <= high), (scores > high).astype(np.intp)
-        evidence = Evidence.of(np.column_stack([1 - p, p]), y, prediction, abstain)
+        counts = np.zeros((2, 3))
+        np.add.at(counts, (y, np.where(abstain, 2, prediction)), 1.0)
+        evidence = Evidence(counts, p[~abstain], y[~abstain])
         certificate = certify(evidence, confidence=0.9, classes=[0, 1])
         for name in ("accuracy", "f1"):
             errors[name] += certificate.worst_case(name, prior_range) > truth[name]

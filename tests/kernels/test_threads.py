@@ -12,11 +12,11 @@ from abstain._kernels import (
     atom_labels,
     atoms,
     confusion,
-    counter_random,
     label_draws,
     linear_softmax,
     mixture,
     ranking,
+    row_hash,
     sampled_sensitivity,
     softmax,
 )
@@ -112,7 +112,7 @@ def of_rows(proba, prediction, weight, gains):
         confusion.top_share(proba, 2),
         *mixture.mixture_derivatives(proba, weight, np.abs(slope)),
         mixture.expected_classes(proba, weight, np.abs(slope)),
-        counter_random.row_numbers(proba, 3),
+        row_hash.row_numbers(proba, 3),
         label_draws.confusion_draws(proba, prediction, NOTHING, 0, 0, 3),
         label_draws.label_draw(proba, 0, 1),
         label_draws.mean_drawn_entry(proba, prediction, np.stack([gains, -gains]), 0),
@@ -191,7 +191,7 @@ PER_ROW = {
     "linear_gain": confusion.linear_gain,
     "best_gain": lambda P, j, G: confusion.best_gain(P, G),
     "top_share": lambda P, j, G: confusion.top_share(P, 3),
-    "row_numbers": lambda P, j, G: counter_random.row_numbers(P, 1),
+    "row_numbers": lambda P, j, G: row_hash.row_numbers(P, 1),
 }
 
 

@@ -111,8 +111,8 @@ def test_false_alarms_and_detections(k, n_source, n_target):
         alarms += [
             detect_shift(source, same).shifted,
             detect_shift(source, moved).shifted,
-            not check_label_shift(source, moved, y, warn=False).fits,
-            not check_label_shift(source, noisy, y, warn=False).fits,
+            not check_label_shift(source, moved, y, level=0.05, warn=False).fits,
+            not check_label_shift(source, noisy, y, level=0.05, warn=False).fits,
         ]
     rates = alarms / repeats
     # Two standard errors of a rate of 0.05 are 0.02.

@@ -11,7 +11,6 @@ from abstain._inputs import FloatArray, IntArray
 from abstain._kernels._jit import compiled
 from abstain._kernels._threads import over_rows
 from abstain._kernels.atom_labels import drawn_positives
-from abstain._kernels.counter_random import Bits, draw_key
 
 __all__ = ["sampled_sensitivities"]
 
@@ -23,18 +22,6 @@ PARTS = 8
 _LABELS_AT_A_TIME = 2**20
 # Fewer labels than this are sampled before a thread is awake.
 _WORTH_A_THREAD = 100_000
-
-
-@compiled
-def _draw_labels(p: FloatArray, key: np.uint64, above_pos: Counts) -> None:
-    """Sample a label for each atom of weight 1: those of ``drawn_positives``, on the fly."""
-    for i in range(len(p)):
-        state = key + np.uint64(i) * np.uint64(0x9E3779B97F4A7C15)
-        state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        state = state ^ (state >> np.uint64(31))
-        u = float(state >> np.uint64(11)) * (1.0 / 9007199254740992.0)
-        above_pos[i] = 1 if u < p[i] else 0
 
 
 @compiled
@@ -108,26 +95,20 @@ def _add_sensitivities(
 @compiled
 def _add_samples(
     weight: FloatArray,
-    p: FloatArray,
     positives: FloatArray,
-    keys: Bits,
     windows: tuple[Counts, Counts],
     heaviest: int,
     level: float,
     sums: FloatArray,
     undefined: Counts,
 ) -> None:
-    """Add the sensitivities of some samples: of given positives, or of labels to be drawn."""
-    n, total, unit = len(p), int(weight.sum()), len(positives) == 0
+    """Add the sensitivities of some samples of positives at each atom."""
+    n, total, unit = len(weight), int(weight.sum()), bool((weight == 1.0).all())
     above_pos, above_neg = np.empty(n + 1, dtype=np.uint32), np.empty(n + 1, dtype=np.uint32)
     first = np.empty(total + 1, dtype=np.uint32)
     t_left, t_right = np.empty(total + 1, dtype=np.uint32), np.empty(total + 1, dtype=np.uint32)
-    for sample in range(len(keys)):
-        # Labels first, sums after: loops without an order run on vector registers.
-        if unit:
-            _draw_labels(p, keys[sample], above_pos)
-        else:
-            above_pos[:n] = positives[sample]
+    for sample in range(len(positives)):
+        above_pos[:n] = positives[sample]
         _counts_above(weight, unit, above_pos, above_neg)
         most = min(heaviest, above_neg[0])
         _thresholds(above_neg, unit, most, level, first, t_left, t_right)
@@ -154,22 +135,16 @@ def sampled_sensitivities(
     undefined = np.zeros((PARTS, len(starts)), dtype=np.uint32)
     # Half the size, to stay nearer in the cache.
     narrow = (starts.astype(np.uint32), ends.astype(np.uint32))
-    unit = bool((weight == 1.0).all())
-    keys = draw_key(seed, np.arange(n_samples))
-
-    # Labels of heavier atoms are drawn beforehand, so many samples at a time.
-    most = n_samples if unit else max(1, _LABELS_AT_A_TIME // len(p))
+    at_a_time = max(1, _LABELS_AT_A_TIME // len(p))
 
     def add(begin: int, end: int) -> None:
         for part in range(begin, end):
             until = n_samples * (part + 1) // PARTS
-            for first in range(n_samples * part // PARTS, until, most):
-                some = keys[first : min(first + most, until)]
-                drawn = np.empty((0, len(p)))
-                if not unit:
-                    drawn = drawn_positives(weight, p, first, len(some), seed)
+            for first in range(n_samples * part // PARTS, until, at_a_time):
+                some = min(at_a_time, until - first)
+                drawn = drawn_positives(weight, p, first, some, seed)
                 own = sums[part], undefined[part]
-                _add_samples(weight, p, drawn, some, narrow, heaviest, level, *own)
+                _add_samples(weight, drawn, narrow, heaviest, level, *own)
 
     over_rows(add, PARTS, size=1 if n_samples * len(p) >= _WORTH_A_THREAD else PARTS)
     counts = n_samples - undefined.sum(axis=0)

@@ -311,8 +311,9 @@ class RankingMetric(Metric):
     def coarseness(self, summary: Summary, capacity: float) -> float:
         """Return about how far the bins of a summary move the value, before and after.
 
-        By how far bins twice as wide would move it further. A number of bins that was asked for
-        is not questioned.
+        Half of how much further bins twice as wide would move it: between the third that an error
+        in the square of the width would leave, and the whole of one in the width. A number of
+        bins that was asked for is not questioned.
         """
         if self.bins != "auto":
             return 0.0
@@ -320,7 +321,7 @@ class RankingMetric(Metric):
         wider = atoms.paired()
         moved = self._value(atoms) - self._value(wider)
         kept = self._best(atoms, capacity).value - self._best(wider, capacity).value
-        return float(np.nan_to_num(max(abs(moved), abs(kept)), nan=np.inf))
+        return float(np.nan_to_num(0.5 * max(abs(moved), abs(kept)), nan=np.inf))
 
     def _atoms(self, summary: Summary) -> Atoms:
         return summary.ranked(None if self.bins == "auto" else self.bins)

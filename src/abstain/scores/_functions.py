@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from abstain._inputs import FloatArray, check_priors
-from abstain._kernels.counter_random import row_numbers
+from abstain._kernels.row_hash import row_numbers
 
 __all__ = [
     "distance_from_half",
