@@ -186,8 +186,7 @@ def adapted_in_place(proba: FloatArray, ratios: FloatArray) -> FloatArray:
     """Adapt probabilities to other class proportions where they stand, and return them."""
     if proba.ndim == 1:
         return adapted_positive(proba, ratios, out=proba)
-    proba[:] = adapted(proba, ratios)
-    return proba
+    return adapted(proba, ratios, out=proba)
 
 
 def _within_budget(
