@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from abstain.scores import choose_class_thresholds
 from abstain.metrics import AUROC, SensitivityAtSpecificity
+from abstain.selection import choose_class_thresholds
+from abstain.summaries import LabelledSummary, summarise
 from benchmarks._row import Row, best_of
 
 N, CAPACITY = 10_000, 1_500
@@ -15,14 +16,15 @@ def run() -> Iterator[Row]:
     rng = np.random.default_rng(0)
     p, p_val = rng.uniform(size=N), rng.uniform(size=N)
     y_val = (rng.uniform(size=N) < p_val).astype(np.intp)
-    proba, proba_val = (np.column_stack([1 - x, x]) for x in (p, p_val))
+    proba_val = np.column_stack([1 - p_val, p_val])
     ordered = np.sort(p)
     half = int(np.searchsorted(ordered, 0.5))
 
     for metric in (SensitivityAtSpecificity(0.9), AUROC()):
 
         def ours(metric=metric):
-            choose_class_thresholds(metric, proba, CAPACITY, y_val=y_val, proba_val=proba_val)
+            labelled = LabelledSummary(proba_val, y_val)
+            choose_class_thresholds(metric, summarise(p), CAPACITY, labelled)
 
         def anew(metric=metric):
             for offset in range(0, CAPACITY, 50):

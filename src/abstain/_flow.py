@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from abstain import scores
-from abstain._inputs import FloatArray, Mask, both_columns
+from abstain._inputs import FloatArray, IntArray, Mask, both_columns
 from abstain._kernels.adapt import adapted, adapted_positive
 from abstain._numerics import clone
 from abstain.certificates import Certificate
@@ -148,8 +148,9 @@ def flow(
     moved = found.now.compact
     if proba.ndim == 1:
         moved = adapted_in_place(proba, found.estimator.weights_)
+    prediction = None
     if abstain is None:
-        choice, abstain = _within_budget(choice, moved, weight, found.now, selection)
+        choice, prediction, abstain = _within_budget(choice, moved, weight, found.now, selection)
     moves: tuple[Move, ...] = ()
     if uncertainty == "labels+priors":
         moves = prior_moves(found.estimator, seed)
@@ -157,7 +158,8 @@ def flow(
         moves = calibration_moves(found.estimator, labelled, found.summary, seed)
     if by_rows:
         # The summary is the rows themselves, and what is withheld of them is known.
-        prediction = choice.rule.predict(found.now.compact)
+        if prediction is None:
+            prediction = choice.rule.predict(found.now.compact)
         estimate = estimate_rows(metric, found.now, prediction, abstain, seed=seed, moves=moves)
     else:
         estimate = estimate_choice(metric, found.now, choice, seed=seed, moves=moves)
@@ -195,15 +197,19 @@ def _within_budget(
     weight: FloatArray | None,
     summary: Summary,
     selection: Selection,
-) -> tuple[Choice, Mask]:
+) -> tuple[Choice, IntArray | None, Mask]:
     """Return the choice and the rows it withholds, never more than the budget.
 
-    Bins are chosen whole. A row within a rounding of an edge may still fall on its other side
-    once adapted; then the interval gives way.
+    With the predictions, where those had to be made. Bins are chosen whole; a row within a
+    rounding of an edge may still fall on its other side once adapted, and then the interval
+    gives way.
     """
+    if choice.region.reads_prediction:
+        # Its threshold is the score of a row, which comes out the same here.
+        return choice, *choice.apply(proba)
     abstain = choice.withheld(proba)
     if selection.budget is None:
-        return choice, abstain
+        return choice, None, abstain
     most = selection.capacity(summary) + WEIGHT_TOLERANCE * summary.total
     while abstain.any() and _weight_of(abstain, weight) > most:
         narrower = choice.region.narrowed()
@@ -211,7 +217,7 @@ def _within_budget(
             break
         choice = choice._replace(region=narrower)
         abstain = choice.withheld(proba)
-    return choice, abstain
+    return choice, None, abstain
 
 
 def _weight_of(rows: Mask, weight: FloatArray | None) -> float:

@@ -46,7 +46,7 @@ class Argmax(DecisionRule):
     def predict(self, proba: FloatArray) -> IntArray:
         """Return the column of the largest probability in each row."""
         if proba.ndim == 1:
-            return (proba > 1 - proba).astype(np.intp)
+            return (proba > 0.5).astype(np.intp)
         return highest_columns(proba)
 
     @classmethod
