@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from abstain._numerics import plain
+
 __all__ = ["Cell", "ResultTable"]
 
 
@@ -145,16 +147,13 @@ class ResultTable:
 
 def facts(cell: Cell) -> dict[str, Any]:
     """Return mean, standard error, mark and values of a cell as plain data."""
-    return {
-        "mean": _number(cell.mean),
-        "se": _number(cell.se),
+    found: dict[str, Any] = {
+        "mean": cell.mean,
+        "se": cell.se,
         "best": cell.best,
-        "values": [_number(value) for value in cell.values],
+        "values": cell.values,
     }
-
-
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+    return plain(found)  # type: ignore[no-any-return]
 
 
 def _heads(names: Sequence[str], *, last: bool) -> list[str]:
@@ -170,6 +169,6 @@ def _printed(cell: Cell | None, best: str, reference: str) -> str:
 
 
 def _latex(text: str) -> str:
-    for plain, escaped in (("%", r"\%"), ("_", r"\_"), ("±", r"$\pm$"), ("&", r"\&")):
-        text = text.replace(plain, escaped)
+    for sign, escaped in (("%", r"\%"), ("_", r"\_"), ("±", r"$\pm$"), ("&", r"\&")):
+        text = text.replace(sign, escaped)
     return text

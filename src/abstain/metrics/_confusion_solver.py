@@ -23,7 +23,7 @@ __all__ = ["solve_joint", "solve_marginal", "unit_of"]
 _MOST_ROUNDS = 50
 # From this many rows on, a round that gains less than this is the last.
 _MANY_ROWS = 100_000
-_NEXT_TO_NOTHING = 1e-6
+_NEXT_TO_NOTHING = 1e-5
 # How often a step that made the metric worse is halved before giving up.
 _MOST_HALVINGS = 4
 
