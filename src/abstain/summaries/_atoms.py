@@ -161,13 +161,14 @@ class Atoms:
             raise ValueError("Atoms merge when their bins are those of one grid.")
         return type(self)(merged.p, merged.weight, merged.positive, upper[last])
 
-    def adapted(self, ratios: FloatArray) -> Self:
+    def adapted(self, ratios: FloatArray, *, in_place: bool = False) -> Self:
         """Return the atoms of the probabilities adapted by target over source proportions.
 
-        Adapting keeps the order. A bin is adapted at its mean probability and its edges.
+        Adapting keeps the order. A bin is adapted at its mean probability and its edges. In
+        place, these atoms are lost: their memory is used again.
         """
         if self.upper is None:
-            moved = adapted_positive(self.p, ratios)
+            moved = adapted_positive(self.p, ratios, out=self.p if in_place else None)
             mass = moved if self.equal_weight == 1.0 else self.weight * moved
             if (moved[1:] < moved[:-1]).any():
                 # Neighbours may swap places by a rounding.

@@ -254,7 +254,7 @@ class BinarySummary(Summary):
 
     def adapted(self, ratios: FloatArray, *, in_place: bool = False) -> Self:
         """Return the atoms adapted one by one."""
-        return replace(self, atoms=self.atoms.adapted(ratios))
+        return replace(self, atoms=self.atoms.adapted(ratios, in_place=in_place))
 
     def moved(self, slope: FloatArray, bias: FloatArray, ratios: FloatArray) -> Self:
         """Return the same atoms with another positive mass."""
