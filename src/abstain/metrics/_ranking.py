@@ -261,7 +261,8 @@ class RankingMetric(Metric):
             p = np.clip(atoms.positive / atoms.weight, 0.0, 1.0)
             positives = drawn_positives(atoms.weight, p, 0, n_draws, seed)
         else:
-            # Groups so heavy that their labels are nearly normal, which is quick to draw.
+            atoms, windows = atoms.compressed(MOST_ATOMS, windows)
+            # Groups so heavy that their labels are nearly normal are quick to draw.
             variance = float(np.sum(atoms.positive * (1 - atoms.positive / atoms.weight)))
             most = int(np.clip(variance / HEAVY, FEWEST_GROUPS, MOST_ATOMS))
             atoms, windows = atoms.compressed(most, windows)
