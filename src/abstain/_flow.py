@@ -151,11 +151,7 @@ def flow(
     prediction = None
     if abstain is None:
         choice, prediction, abstain = _within_budget(choice, moved, weight, found.now, selection)
-    moves: tuple[Move, ...] = ()
-    if uncertainty == "labels+priors":
-        moves = prior_moves(found.estimator, seed)
-    elif uncertainty == "labels+priors+calibration":
-        moves = calibration_moves(found.estimator, labelled, found.summary, seed)
+    moves = _moves(found, labelled, uncertainty, seed)
     if by_rows:
         # The summary is the rows themselves, and what is withheld of them is known.
         if prediction is None:
@@ -182,6 +178,17 @@ class _Settled:
 
     def moved_by_bins(self, metric: Metric) -> float:
         return metric.coarseness(self.now, metric._point(self.now, self.choice).withheld)
+
+
+def _moves(
+    found: _Settled, labelled: LabelledSummary, uncertainty: Uncertainty, seed: int
+) -> tuple[Move, ...]:
+    """Return what else the probabilities might have been, as far as intervals are to hold it."""
+    if uncertainty == "labels+priors":
+        return prior_moves(found.estimator, seed)
+    if uncertainty == "labels+priors+calibration":
+        return calibration_moves(found.estimator, labelled, found.summary, seed)
+    return ()
 
 
 def adapted_in_place(proba: FloatArray, ratios: FloatArray) -> FloatArray:

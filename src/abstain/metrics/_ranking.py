@@ -41,7 +41,8 @@ NO_GAIN = 1e-12
 # Draws are made on at most about this many atoms, which keeps 200 draws of a million examples
 # far below a second.
 MOST_ATOMS = 8_192
-FEWEST_GROUPS = 1_024
+# Fewer do where labels are few, but the ends of the order need their own.
+FEWEST_GROUPS = 4_096
 HEAVY = 12.0
 # Of more atoms than this, so many windows are compared first, and then ever nearer neighbours of
 # the best.
