@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abstain import calibration, metrics, scores, shift
-from abstain._flow import Uncertainty, adapted_in_place, flow
+from abstain._flow import Outcome, Uncertainty, adapted_in_place, flow
 from abstain._inputs import (
     FloatArray,
     Scale,
@@ -233,10 +233,9 @@ class Abstainer(Parameters):
             raise_not_fitted(self)
         self._check_samples(score_samples)
         given = read_scores(scores, self.classes_)
-        calibrator = self.calibrator_.picked
-        proba = calibrator.compact(given.values)
+        proba = self.calibrator_.picked.compact(given.values)
         weight = check_sample_weight(sample_weight, n_rows=len(proba))
-        seed, selection = check_seed(self.random_state), self._selection
+        seed = check_seed(self.random_state)
         try:
             found = flow(
                 proba,
@@ -244,7 +243,7 @@ class Abstainer(Parameters):
                 labelled=self._labelled,
                 shift=shift.get(self.shift),
                 metric=self.metric_,
-                selection=selection,
+                selection=self._selection,
                 seed=seed,
                 uncertainty=self.uncertainty,
                 choose=None if self.confidence is None else self._certified,
@@ -257,22 +256,7 @@ class Abstainer(Parameters):
             raise NotIdentifiable(
                 f"{error} These columns are the classes {names}.", error.columns
             ) from error
-        policy = Policy(
-            classes=self.classes_,
-            calibrator=calibrator,
-            source_priors=found.estimator.source_priors_,
-            priors=found.estimator.priors_,
-            region=found.choice.region,
-            rule=found.choice.rule,
-            metric=self.metric_,
-            estimate=found.estimate,
-            selection=selection.plain(),
-            # A fitted estimator holds the batch; the policy needs to know only how to estimate.
-            shift=clone(found.estimator),
-            source=self._labelled.compact(),
-            certificate=found.certificate,
-        )
-        return policy.decided(
+        return self._policy(found).decided(
             found.proba,
             abstain=found.abstain,
             sample_weight=weight,
@@ -283,6 +267,24 @@ class Abstainer(Parameters):
             known_estimate=found.estimate,
             frame=given.source,
             carried=given.others,
+        )
+
+    def _policy(self, found: Outcome) -> Policy:
+        """Return what was found for a batch as a rule that needs neither batch nor fit."""
+        return Policy(
+            classes=self.classes_,
+            calibrator=self.calibrator_.picked,
+            source_priors=found.estimator.source_priors_,
+            priors=found.estimator.priors_,
+            region=found.choice.region,
+            rule=found.choice.rule,
+            metric=self.metric_,
+            estimate=found.estimate,
+            selection=self._selection.plain(),
+            # A fitted estimator holds the batch; the policy needs to know only how to estimate.
+            shift=clone(found.estimator),
+            source=self._labelled.compact(),
+            certificate=found.certificate,
         )
 
     @property

@@ -1,6 +1,6 @@
 """Loops that build and cut sorted atoms: ties into one atom, examples into bins, windows.
 
-See ``abstain.metrics.Atoms`` for what an atom is.
+See ``abstain.summaries.Atoms`` for what an atom is.
 """
 
 from bisect import bisect_left

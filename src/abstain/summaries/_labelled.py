@@ -1,4 +1,4 @@
-"""The labelled source: what estimating a shift, and some baselines, need to know of it.
+"""Labelled validation data: what estimating a shift, and some scores, need to know of them.
 
 Whole, or compact: rows that agree in label, prediction and about in certainty become one weighted
 row, which a policy can carry and every estimator of class proportions can read.
