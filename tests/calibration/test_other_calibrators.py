@@ -33,14 +33,15 @@ def test_isotonic_is_that_of_scikit_learn():
     z, y = simulated(k=2)
     odds = z[:, 1] - z[:, 0]
     reference = IsotonicRegression(out_of_bounds="clip").fit(odds, y)
-    fitted = IsotonicCalibration(scale="logits").fit(z, y)
+    fitted = IsotonicCalibration(scale="logits", prior_rows=0).fit(z, y)
     new = np.linspace(-12, 12, 50)
     np.testing.assert_allclose(fitted.predict_proba(new)[:, 1], reference.predict(new), atol=1e-9)
 
 
 def test_isotonic_by_hand_with_weights():
     # The two middle scores are out of order and are pooled: (2 * 1 + 1 * 0) / 3.
-    fitted = IsotonicCalibration().fit([0.1, 0.3, 0.4, 0.8], [0, 1, 0, 1], [1, 2, 1, 1])
+    fitted = IsotonicCalibration(prior_rows=0)
+    fitted.fit([0.1, 0.3, 0.4, 0.8], [0, 1, 0, 1], [1, 2, 1, 1])
     np.testing.assert_allclose(
         fitted.predict_proba([0.1, 0.3, 0.4, 0.8])[:, 1], [0, 2 / 3, 2 / 3, 1]
     )
@@ -141,8 +142,10 @@ def test_auto_takes_rows_that_differ_in_the_last_digits_for_equal():
 
 def test_auto_picks_the_least_loss():
     z, y = simulated(n=900)
+    z[:, 0] += 1.0
     auto = AutoCalibration(scale="logits", estimating_shift=False).fit(z, y)
     assert auto.cv_scores_[auto.selected_] == min(auto.cv_scores_.values())
+    assert auto.selected_ == "bcts"
     assert set(auto.cv_scores_) == {
         "identity", "temperature", "bcts", "nbvs", "vector", "dirichlet"
     }  # fmt: skip
@@ -150,15 +153,17 @@ def test_auto_picks_the_least_loss():
 
 def test_auto_prefers_bias_correction_for_a_shift():
     # The scores were made without biases, so on few rows they cost more than they bring.
-    z, y = next(
-        data
-        for data in (simulated(n=150, seed=seed) for seed in range(20))
-        if AutoCalibration(scale="logits", estimating_shift=False).fit(*data).selected_
-        == "temperature"
-    )
-    auto = AutoCalibration(scale="logits").fit(z, y)
-    assert auto.selected_ == "bcts"
-    assert auto.cv_scores_["temperature"] < auto.cv_scores_["bcts"]
+    data = [simulated(n=150, seed=seed) for seed in range(20)]
+    picked = {
+        shift: [
+            AutoCalibration(scale="logits", estimating_shift=shift).fit(z, y).selected_
+            for z, y in data
+        ]
+        for shift in (True, False)
+    }
+    assert picked[True].count("bcts") > picked[False].count("bcts")
+    # Not at any price: some of the losses are clear enough.
+    assert "temperature" in picked[True]
 
 
 def test_auto_takes_two_rows():

@@ -51,14 +51,16 @@ def test_platt_of_two_points_is_worked_by_hand():
 
 def test_temperature_by_hand():
     # Three of four rows with log-odds 3 are right: sigmoid(3 / T) = 3 / 4, 3 / T = log 3.
-    fitted = TemperatureScaling(scale="logits").fit([-3.0, 3.0, 3.0, -3.0], [0, 1, 1, 1])
+    fitted = TemperatureScaling(scale="logits", prior_rows=0).fit(
+        [-3.0, 3.0, 3.0, -3.0], [0, 1, 1, 1]
+    )
     np.testing.assert_allclose(fitted.slope_, np.log(3) / 3)
 
 
 @pytest.mark.parametrize("kind", SCALING)
 def test_the_loss_is_the_least_there_is(kind):
     z, y = simulated()
-    fitted = kind(scale="logits").fit(z, y)
+    fitted = kind(scale="logits", prior_rows=0).fit(z, y)
     k = z.shape[1]
     free_slopes = 1 if kind in SCALING[:2] else k
     free_biases = k if kind in (BiasCorrectedTemperatureScaling, VectorScaling) else 0
@@ -80,7 +82,7 @@ def test_beta_is_a_logistic_regression_on_two_logarithms():
     features = np.column_stack([np.log(p), -np.log(1 - p)])
     reference = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(features, y)
     assert (reference.coef_ > 0).all()
-    ours = BetaCalibration().fit(p, y).predict_proba(p)[:, 1]
+    ours = BetaCalibration(prior_rows=0).fit(p, y).predict_proba(p)[:, 1]
     np.testing.assert_allclose(ours, reference.predict_proba(features)[:, 1], atol=1e-4)
 
 

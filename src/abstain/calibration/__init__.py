@@ -4,6 +4,7 @@ from abstain.calibration._auto import AutoCalibration
 from abstain.calibration._base import Calibrator
 from abstain.calibration._beta import BetaCalibration
 from abstain.calibration._dirichlet import DirichletCalibration
+from abstain.calibration._held_out import held_out as held_out
 from abstain.calibration._identity import IdentityCalibration
 from abstain.calibration._isotonic import IsotonicCalibration
 from abstain.calibration._measures import BrierScore as BrierScore

@@ -14,8 +14,11 @@ from abstain._inputs import FloatArray, IntArray, Scale
 from abstain.calibration._base import Calibrator
 from abstain.calibration._beta import BetaCalibration
 from abstain.calibration._dirichlet import DirichletCalibration
+from abstain.calibration._folds import Folds
 from abstain.calibration._identity import IdentityCalibration
+from abstain.calibration._isotonic import IsotonicCalibration
 from abstain.calibration._platt import PlattScaling
+from abstain.calibration._prior import PRIOR_ROWS, smoothed_targets
 from abstain.calibration._temperature import BiasCorrectedTemperatureScaling, TemperatureScaling
 from abstain.calibration._vector import NoBiasVectorScaling, VectorScaling
 
@@ -27,18 +30,19 @@ _BIAS_CORRECTED = (
     BiasCorrectedTemperatureScaling,
     VectorScaling,
     BetaCalibration,
+    IsotonicCalibration,
     DirichletCalibration,
 )
 # Rows for each parameter below which Dirichlet calibration is mostly noise.
 _DIRICHLET_ROWS = 20
 # Rows times squared classes above which Dirichlet calibration takes longer than it is worth.
 _DIRICHLET_WORK = 2_000_000
-# Logits closer than this, relative or absolute, are of equal rows.
-_SAME = 1e-12
+# Rows for each distinct score from which on isotonic calibration is a candidate.
+_ISOTONIC_ROWS = 20
 
 
 class AutoCalibration(Calibrator):
-    """The calibrator with the least cross-validated log loss.
+    """The calibrator with the least cross-validated log loss, simpler ones preferred.
 
     Parameters
     ----------
@@ -63,11 +67,15 @@ class AutoCalibration(Calibrator):
 
     Notes
     -----
-    Two classes: Platt, temperature and beta. More: temperature, bias-corrected temperature,
-    vector, no-bias vector, and Dirichlet with 20 rows for each parameter where it does not take
-    long. Identity is always one. Isotonic never is: its flat pieces tie rows that the scores
-    told apart, and tied rows can be neither ranked nor withheld apart.
-    Folds are stratified and the same for all candidates. Equal rows are in the same fold.
+    Two classes: Platt, temperature, beta, and isotonic where the scores take few values, with 20
+    rows for each. More: temperature, bias-corrected temperature, vector, no-bias vector, and
+    Dirichlet with 20 rows for each parameter where it does not take long. Identity is always one.
+
+    The loss that decides has the prior that the fits have, so that few rows without an error do
+    not make the boldest candidate the best; and each free parameter of a candidate costs
+    1 / (2 n), which breaks near ties on few rows in favour of the simpler one. Both vanish as n
+    grows. Folds are stratified and the same for all candidates. Few rows of one score are in the
+    same fold whatever their labels; many are dealt out to all folds.
 
     Examples
     --------
@@ -100,24 +108,28 @@ class AutoCalibration(Calibrator):
             raise ValueError(f"`cv` must be a whole number of at least 2; got {self.cv!r}.")
         counted = weight > 0
         logits, codes, weight = logits[counted], codes[counted], weight[counted]
-        folds = _folds(logits, codes, int(self.cv))
-        counts = np.bincount(codes, weights=weight, minlength=logits.shape[1]).astype(np.float64)
-        candidates = [
-            make(scale=self.scale) for make in _candidates(logits.shape[1], counts[counts > 0])
-        ]
-        losses = {
-            candidate.name: _held_out_losses(candidate, logits, codes, weight, folds)
-            for candidate in candidates
-        }
-        self.cv_scores_ = {
-            name: float(np.average(loss, weights=weight)) for name, loss in losses.items()
-        }
+        folds = Folds.deal(logits, codes, weight, int(self.cv))
+        # Equal rows are one from here on, which changes nothing but the time it takes.
+        logits, codes, weight = logits[folds.rows], codes[folds.rows], folds.weight
+        free = _candidates(logits.shape[1], float(weight.sum()), folds.n_levels)
+        candidates = [make(scale=self.scale) for make in free]
+        targets = smoothed_targets(codes, weight, logits.shape[1], PRIOR_ROWS)
+        self.cv_scores_, losses = {}, {}
+        for candidate in candidates:
+            logs = _held_out_logs(candidate, logits, codes, weight, folds.fold)
+            own = logs[np.arange(len(codes)), codes]
+            self.cv_scores_[candidate.name] = -float(np.average(own, weights=weight))
+            losses[candidate.name] = -np.einsum("xi,xi->x", targets[codes], logs)
+        # What a free parameter is expected to cost on new rows, to break near ties on few rows.
+        cost = 1 / (2 * weight.sum())
+        for kind, number in free.items():
+            losses[kind.name] += cost * number
         self.selected_ = self._pick(losses, weight)
         self.calibrator_ = next(c for c in candidates if c.name == self.selected_)
         self.calibrator_._fit(logits, codes, weight)
 
     def _pick(self, losses: dict[str, FloatArray], weight: FloatArray) -> str:
-        scores = self.cv_scores_
+        scores = {name: np.average(loss, weights=weight) for name, loss in losses.items()}
         best = min(scores, key=scores.__getitem__)
         corrected = [kind.name for kind in _BIAS_CORRECTED if kind.name in scores]
         if not self.estimating_shift or best in corrected:
@@ -166,52 +178,33 @@ class AutoCalibration(Calibrator):
         )
 
 
-def _candidates(n_classes: int, counts: FloatArray) -> list[type[Calibrator]]:
-    """Return the sensible calibrators, the simplest first."""
-    kinds: list[type[Calibrator]] = [IdentityCalibration, TemperatureScaling]
-    if n_classes == 2:
-        kinds += [PlattScaling, BetaCalibration]
+def _candidates(n_classes: int, n_rows: float, n_levels: int) -> dict[type[Calibrator], int]:
+    """Return the sensible calibrators with how many parameters are free, the simplest first."""
+    k = n_classes
+    kinds: dict[type[Calibrator], int] = {IdentityCalibration: 0, TemperatureScaling: 1}
+    if k == 2:
+        kinds |= {PlattScaling: 2, BetaCalibration: 3}
+        # Two levels are met by Platt's curve already.
+        if n_levels > 2 and n_rows >= _ISOTONIC_ROWS * n_levels:
+            kinds[IsotonicCalibration] = 3
     else:
-        kinds += [BiasCorrectedTemperatureScaling, NoBiasVectorScaling, VectorScaling]
-        enough = counts.sum() >= _DIRICHLET_ROWS * n_classes * (n_classes + 1)
-        if enough and counts.sum() * n_classes**2 <= _DIRICHLET_WORK:
-            kinds.append(DirichletCalibration)
+        kinds |= {BiasCorrectedTemperatureScaling: k, NoBiasVectorScaling: k}
+        kinds[VectorScaling] = 2 * k - 1
+        enough = n_rows >= _DIRICHLET_ROWS * k * (k + 1)
+        if enough and n_rows * k**2 <= _DIRICHLET_WORK:
+            kinds[DirichletCalibration] = (k + 1) * (k - 1)
     return kinds
 
 
-def _folds(logits: FloatArray, codes: IntArray, n_folds: int) -> IntArray:
-    """Deal the distinct rows of each class to the folds in turn, in a fixed shuffled order.
-
-    Equal rows stay together, so a row of weight 2 is the same as the row twice, and no fit is
-    judged on a row it saw. Rows are told apart and put in order by value, not by their bits: a
-    model's scores of the same features differ in the last digits with their place in a batch.
-    """
-    order = np.lexsort((*logits.T[::-1], codes))
-    rows, labels = logits[order], codes[order]
-    apart = ~np.isclose(rows[1:], rows[:-1], rtol=_SAME, atol=_SAME).all(axis=1)
-    group = np.cumsum(np.append(True, apart | (labels[1:] != labels[:-1]))) - 1
-    n_groups = int(group[-1]) + 1
-    code = np.empty(n_groups, dtype=np.intp)
-    code[group] = labels
-    shuffled = np.random.default_rng(0).permutation(n_groups)
-    by_class = shuffled[np.argsort(code[shuffled], kind="stable")]
-    fold = np.empty(n_groups, dtype=np.intp)
-    fold[by_class] = np.arange(n_groups) % min(n_folds, n_groups)
-    folds = np.empty(len(codes), dtype=np.intp)
-    folds[order] = fold[group]
-    return folds
-
-
-def _held_out_losses(
+def _held_out_logs(
     candidate: Calibrator, logits: FloatArray, codes: IntArray, weight: FloatArray, folds: IntArray
 ) -> FloatArray:
-    """Return the log loss of each row, by the fit that did not see it."""
-    losses = np.empty(len(codes))
-    smallest = np.finfo(np.float64).eps
-    for fold in range(int(folds.max()) + 1):
+    """Return the log-probabilities of each row, by the fit that did not see it."""
+    proba = np.empty(logits.shape)
+    for fold in np.unique(folds):
         held = folds == fold
-        if weight[~held].any():
+        if not held.all():
             candidate._fit(logits[~held], codes[~held], weight[~held])
-        proba = candidate._proba(logits[held])
-        losses[held] = -np.log(np.maximum(proba[np.arange(len(proba)), codes[held]], smallest))
-    return losses
+        proba[held] = candidate._proba(logits[held])
+    logs: FloatArray = np.log(np.maximum(proba, np.finfo(np.float64).eps, out=proba), out=proba)
+    return logs

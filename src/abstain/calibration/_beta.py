@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.softmax import log_softmax, scaled_softmax
 from abstain.calibration._base import Calibrator
-from abstain.calibration._scaling import ScalingCalibrator, fit_scaling
+from abstain.calibration._scaling import RegularisedScaling
 
 __all__ = ["BetaCalibration"]
 
 
-class BetaCalibration(ScalingCalibrator):
+class BetaCalibration(RegularisedScaling):
     """Beta calibration: a slope for log p, one for log(1 - p), and a bias, for two classes.
 
     Unlike Platt scaling it contains the identity for every score, and may bend the two ends of
@@ -23,6 +23,9 @@ class BetaCalibration(ScalingCalibrator):
     ----------
     scale : {"probabilities", "logits"}
         What the scores are.
+    prior_rows : float
+        How many rows the prior is worth, which keeps scores that separate few rows from being
+        stretched to certainty; 0 for none.
 
     Attributes
     ----------
@@ -54,10 +57,9 @@ class BetaCalibration(ScalingCalibrator):
 
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
         logs = log_softmax(np.ascontiguousarray(logits))
-        start = fit_scaling(logs, codes, weight, shared_slope=True, with_bias=True)
-        self.slope_, self.bias_ = fit_scaling(
-            logs, codes, weight, shared_slope=False, with_bias=True, start=start
-        )
+        self._scale(logs, codes, weight, shared_slope=True, with_bias=True)
+        start = self.slope_, self.bias_
+        self._scale(logs, codes, weight, shared_slope=False, with_bias=True, start=start)
 
     def _proba(self, logits: FloatArray) -> FloatArray:
         return scaled_softmax(log_softmax(np.ascontiguousarray(logits)), self.slope_, self.bias_)

@@ -10,6 +10,7 @@ from abstain._kernels.linear_softmax import linear_softmax, linear_softmax_loss
 from abstain._kernels.softmax import log_softmax
 from abstain._numerics import one_blas_thread
 from abstain.calibration._base import Calibrator
+from abstain.calibration._prior import PRIOR_ROWS, smoothed_targets
 
 __all__ = ["DirichletCalibration"]
 
@@ -28,6 +29,9 @@ class DirichletCalibration(Calibrator):
         Penalty on the mean square of the weights between different classes.
     intercept : float
         Penalty on the mean square of the biases.
+    prior_rows : float
+        How many rows the prior is worth, which keeps scores that separate few rows from being
+        stretched to certainty; 0 for none.
 
     Attributes
     ----------
@@ -73,10 +77,12 @@ class DirichletCalibration(Calibrator):
         scale: Scale = "probabilities",
         off_diagonal: float = 1e-3,
         intercept: float = 1e-3,
+        prior_rows: float = PRIOR_ROWS,
     ) -> None:
         super().__init__(scale=scale)
         self.off_diagonal = off_diagonal
         self.intercept = intercept
+        self.prior_rows = prior_rows
 
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
         for name in ("off_diagonal", "intercept"):
@@ -92,6 +98,11 @@ class DirichletCalibration(Calibrator):
         np.fill_diagonal(penalty, _DIAGONAL / k)
         penalty[k] = self.intercept / k
         whitening = _whitening(logs, share)
+        # The loss is linear in what rows aim at, so the prior adds a fixed slope to it.
+        away_from_own = np.eye(k) - smoothed_targets(codes, weight, k, self.prior_rows)
+        with_constant = np.column_stack([logs, np.ones(n)])
+        by_class = np.stack([np.bincount(codes, share * z, minlength=k) for z in with_constant.T])
+        prior = by_class @ away_from_own
 
         def place(x: FloatArray) -> FloatArray:
             matrix = identity.copy()
@@ -104,10 +115,9 @@ class DirichletCalibration(Calibrator):
                 logs, codes, share, matrix[:k], matrix[k], n_blocks
             )
             away = matrix - identity
-            gradient = np.vstack([by_matrix, by_bias]) + 2 * penalty * away
-            return loss + float(np.sum(penalty * away**2)), (
-                whitening.T @ gradient[:, present]
-            ).ravel()
+            gradient = np.vstack([by_matrix, by_bias]) + prior + 2 * penalty * away
+            value = loss + float(np.sum(prior * matrix + penalty * away**2))
+            return value, (whitening.T @ gradient[:, present]).ravel()
 
         from scipy.optimize import minimize  # slow to import
 

@@ -4,24 +4,34 @@ from typing import ClassVar
 
 import numpy as np
 
-from abstain._inputs import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray, Scale
 from abstain._kernels.softmax import one_versus_rest_log_odds
 from abstain.calibration._base import Calibrator
+from abstain.calibration._prior import PRIOR_ROWS, smoothed_targets
 
 __all__ = ["IsotonicCalibration"]
+
+# How far a flat piece of the curve is tilted, as a share of the way to the next piece.
+_TILT = 0.01
+# Log-odds beyond this are as good as infinite.
+_FARTHEST = 700.0
 
 
 class IsotonicCalibration(Calibrator):
     """Isotonic calibration: the best curve that never falls.
 
-    It assumes nothing about the curve's shape and so needs a thousand examples or more; it
-    makes ties, and probabilities of exactly 0 and 1. With more than two classes each is
-    calibrated against the rest, and rows are normalised.
+    It assumes nothing about the curve's shape and so needs a thousand examples or more, fewer if
+    the scores take few values. With more than two classes each is calibrated against the rest,
+    and rows are normalised.
 
     Parameters
     ----------
     scale : {"probabilities", "logits"}
         What the scores are.
+    prior_rows : float
+        How many rows the prior is worth. It keeps probabilities from 0 and 1, and the curve
+        rises a little even where it would be flat, so that no ties are made between the scores
+        of the validation set. With 0 it is the plain isotonic regression.
 
     Attributes
     ----------
@@ -36,7 +46,10 @@ class IsotonicCalibration(Calibrator):
     -----
     The curve minimises the squared error among those that never fall (pool adjacent
     violators), and is linear in the log-odds between the knots. A row to which every class
-    gives 0 becomes uniform; a class without examples keeps its given probability.
+    gives 0 becomes uniform; a class without examples keeps its given probability. With a prior
+    a flat piece is tilted about its mean, by a hundredth of the way to the next. Neither prior
+    nor tilt moves the mean probability of two classes on the validation set from the class
+    frequencies.
 
     References
     ----------
@@ -46,7 +59,7 @@ class IsotonicCalibration(Calibrator):
     Examples
     --------
     >>> from abstain.calibration import IsotonicCalibration
-    >>> isotonic = IsotonicCalibration().fit([0.1, 0.3, 0.4, 0.8], [0, 1, 0, 1])
+    >>> isotonic = IsotonicCalibration(prior_rows=0).fit([0.1, 0.3, 0.4, 0.8], [0, 1, 0, 1])
     >>> isotonic.predict_proba([0.1, 0.3, 0.4, 0.8])[:, 1]
     array([0. , 0.5, 0.5, 1. ])
     """
@@ -58,11 +71,15 @@ class IsotonicCalibration(Calibrator):
     values_: FloatArray
     offsets_: FloatArray
 
+    def __init__(self, *, scale: Scale = "probabilities", prior_rows: float = PRIOR_ROWS) -> None:
+        super().__init__(scale=scale)
+        self.prior_rows = prior_rows
+
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
         odds = one_versus_rest_log_odds(np.ascontiguousarray(logits))
         n_classes = odds.shape[1]
         curves = [
-            _curve(odds[:, i], (codes == i).astype(np.float64), weight)
+            _curve(odds[:, i], (codes == i).astype(np.intp), weight, self.prior_rows)
             for i in ([1] if n_classes == 2 else range(n_classes))
         ]
         self.thresholds_ = np.concatenate([x for x, _ in curves])
@@ -87,22 +104,42 @@ class IsotonicCalibration(Calibrator):
         return value
 
 
-def _curve(x: FloatArray, y: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _curve(
+    x: FloatArray, y: IntArray, weight: FloatArray, prior_rows: float
+) -> tuple[FloatArray, FloatArray]:
     """Return the knots of the isotonic regression of y on x; none without a positive y."""
     counted = weight > 0
     x, y, weight = x[counted], y[counted], weight[counted]
+    low, high = smoothed_targets(y, weight, 2, prior_rows)[:, 1]
     if not y.any():
         return np.empty(0), np.empty(0)
     distinct, inverse = np.unique(x, return_inverse=True)
-    mass = np.bincount(inverse, weights=weight)
+    mass = np.bincount(inverse, weights=weight).astype(np.float64)
     mean = np.bincount(inverse, weights=weight * y) / mass
     from scipy.optimize import isotonic_regression  # slow to import
 
-    fitted = np.clip(isotonic_regression(mean, weights=mass).x, 0.0, 1.0)
+    found = isotonic_regression(mean, weights=mass)
+    fitted = low + (high - low) * np.clip(found.x, 0.0, 1.0)
     # Inside a run of equal values only its two ends bend the curve.
     inner = np.zeros(len(fitted), dtype=np.bool_)
     inner[1:-1] = (fitted[1:-1] == fitted[:-2]) & (fitted[1:-1] == fitted[2:])
+    if prior_rows:
+        fitted = _tilted(distinct, fitted, mass)
     return distinct[~inner], fitted[~inner]
+
+
+def _tilted(x: FloatArray, values: FloatArray, mass: FloatArray) -> FloatArray:
+    """Return a curve that rises inside its flat pieces too, each about its own mean."""
+    x = np.clip(x, -_FARTHEST, _FARTHEST)
+    begins = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+    piece = np.repeat(np.arange(len(begins)), np.diff(np.append(begins, len(values))))
+    steps = np.diff(np.concatenate([[0.0], values[begins], [1.0]]))
+    room = _TILT * np.minimum(steps[:-1], steps[1:])
+    ends = np.append(begins[1:], len(x)) - 1
+    width = np.where(x[ends] > x[begins], x[ends] - x[begins], 1.0)
+    centre = np.bincount(piece, mass * x) / np.bincount(piece, mass)
+    tilted: FloatArray = values + (room / width)[piece] * (x - centre[piece])
+    return tilted
 
 
 def _normalised(values: FloatArray) -> FloatArray:

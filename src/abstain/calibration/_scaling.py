@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from abstain._inputs import FloatArray, IntArray, two_logits
+from abstain._inputs import FloatArray, IntArray, Scale, two_logits
 from abstain._kernels.softmax import scaled_softmax, scaling_derivatives
 from abstain._numerics import minimise
 from abstain.calibration._base import Calibrator
+from abstain.calibration._prior import PRIOR_ROWS, smoothed_targets
 
-__all__ = ["ScalingCalibrator", "fit_scaling", "largest_slope"]
+__all__ = ["RegularisedScaling", "ScalingCalibrator", "fit_scaling", "largest_slope"]
 
 # The log-odds that validation rows separated without error may be stretched to, on average.
 _STRETCH = 100.0
@@ -55,6 +56,29 @@ class ScalingCalibrator(Calibrator):
         odds += 1.0
         p: FloatArray = np.reciprocal(odds, out=odds)
         return p
+
+
+class RegularisedScaling(ScalingCalibrator):
+    """Base of the scalings with the weak prior.
+
+    Parameters
+    ----------
+    scale : {"probabilities", "logits"}
+        What the scores are.
+    prior_rows : float
+        How many rows the prior is worth; 0 for none.
+    """
+
+    def __init__(self, *, scale: Scale = "probabilities", prior_rows: float = PRIOR_ROWS) -> None:
+        super().__init__(scale=scale)
+        self.prior_rows = prior_rows
+
+    def _scale(
+        self, logits: FloatArray, codes: IntArray, weight: FloatArray, **options: Any
+    ) -> None:
+        """Fit ``slope_`` and ``bias_``, with the options of ``fit_scaling``."""
+        targets = smoothed_targets(codes, weight, logits.shape[1], self.prior_rows)
+        self.slope_, self.bias_ = fit_scaling(logits, codes, weight, targets=targets, **options)
 
 
 def largest_slope(logits: FloatArray, weight: FloatArray) -> float:

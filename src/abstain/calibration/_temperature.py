@@ -7,12 +7,12 @@ mean calibrated probability misses the class proportions, and EM takes the gap f
 from typing import ClassVar
 
 from abstain._inputs import FloatArray, IntArray
-from abstain.calibration._scaling import ScalingCalibrator, fit_scaling
+from abstain.calibration._scaling import RegularisedScaling
 
 __all__ = ["BiasCorrectedTemperatureScaling", "TemperatureScaling"]
 
 
-class TemperatureScaling(ScalingCalibrator):
+class TemperatureScaling(RegularisedScaling):
     """Temperature scaling: all logits divided by one number.
 
     It changes how confident the probabilities are, never which class is the most likely.
@@ -21,6 +21,9 @@ class TemperatureScaling(ScalingCalibrator):
     ----------
     scale : {"probabilities", "logits"}
         What the scores are.
+    prior_rows : float
+        How many rows the prior is worth, which keeps scores that separate few rows from being
+        stretched to certainty; 0 for none.
 
     Attributes
     ----------
@@ -34,7 +37,8 @@ class TemperatureScaling(ScalingCalibrator):
     Notes
     -----
     ``p = softmax(z / T)`` with T at least 0 by maximum likelihood, convex in 1 / T. Scores that
-    separate the classes without error have no best T; 1 / T then stops at a bound.
+    separate the classes without error have no best T without a prior; 1 / T then stops at a
+    bound.
 
     References
     ----------
@@ -45,7 +49,7 @@ class TemperatureScaling(ScalingCalibrator):
     --------
     >>> from abstain.calibration import TemperatureScaling
     >>> scores = [[3.0, 0.0], [3.0, 0.0], [3.0, 0.0], [0.0, 3.0]]
-    >>> temperature = TemperatureScaling(scale="logits").fit(scores, [0, 0, 1, 1])
+    >>> temperature = TemperatureScaling(scale="logits", prior_rows=0).fit(scores, [0, 0, 1, 1])
     >>> temperature.predict_proba([[3.0, 0.0]]).round(3)  # three of four are right
     array([[0.75, 0.25]])
     """
@@ -53,18 +57,19 @@ class TemperatureScaling(ScalingCalibrator):
     name: ClassVar[str] = "temperature"
 
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
-        self.slope_, self.bias_ = fit_scaling(
-            logits, codes, weight, shared_slope=True, with_bias=False
-        )
+        self._scale(logits, codes, weight, shared_slope=True, with_bias=False)
 
 
-class BiasCorrectedTemperatureScaling(ScalingCalibrator):
+class BiasCorrectedTemperatureScaling(RegularisedScaling):
     """Temperature scaling with a bias for each class; the choice under label shift.
 
     Parameters
     ----------
     scale : {"probabilities", "logits"}
         What the scores are.
+    prior_rows : float
+        How many rows the prior is worth, which keeps scores that separate few rows from being
+        stretched to certainty; 0 for none.
 
     Attributes
     ----------
@@ -77,9 +82,10 @@ class BiasCorrectedTemperatureScaling(ScalingCalibrator):
 
     Notes
     -----
-    ``p = softmax(z / T + b)`` by maximum likelihood, which is convex. At its maximum the mean
-    probability of each class on the validation set equals its frequency there: no systematic
-    bias is left that an estimate of the shift could mistake for one.
+    ``p = softmax(z / T + b)`` by maximum likelihood, which is convex. At its maximum, with or
+    without the prior, the mean probability of each class on the validation set equals its
+    frequency there: no systematic bias is left that an estimate of the shift could mistake for
+    one.
 
     References
     ----------
@@ -101,6 +107,4 @@ class BiasCorrectedTemperatureScaling(ScalingCalibrator):
     name: ClassVar[str] = "bcts"
 
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
-        self.slope_, self.bias_ = fit_scaling(
-            logits, codes, weight, shared_slope=True, with_bias=True
-        )
+        self._scale(logits, codes, weight, shared_slope=True, with_bias=True)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
-from abstain.calibration._scaling import ScalingCalibrator, fit_scaling
+from abstain.calibration._scaling import RegularisedScaling
 
 __all__ = ["NoBiasVectorScaling", "VectorScaling"]
 
@@ -17,13 +17,16 @@ __all__ = ["NoBiasVectorScaling", "VectorScaling"]
 _START_STEPS = 3
 
 
-class VectorScaling(ScalingCalibrator):
+class VectorScaling(RegularisedScaling):
     """Vector scaling: a slope and a bias for each class.
 
     Parameters
     ----------
     scale : {"probabilities", "logits"}
         What the scores are.
+    prior_rows : float
+        How many rows the prior is worth, which keeps scores that separate few rows from being
+        stretched to certainty; 0 for none.
 
     Attributes
     ----------
@@ -58,21 +61,25 @@ class VectorScaling(ScalingCalibrator):
     name: ClassVar[str] = "vector"
 
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
-        start = fit_scaling(
+        self._scale(
             logits, codes, weight, shared_slope=True, with_bias=True, max_iter=_START_STEPS
         )
-        self.slope_, self.bias_ = fit_scaling(
+        start = self.slope_, self.bias_
+        self._scale(
             logits, codes, weight, shared_slope=False, with_bias=True, lower=-np.inf, start=start
         )
 
 
-class NoBiasVectorScaling(ScalingCalibrator):
+class NoBiasVectorScaling(RegularisedScaling):
     """Vector scaling without biases: a slope for each class.
 
     Parameters
     ----------
     scale : {"probabilities", "logits"}
         What the scores are.
+    prior_rows : float
+        How many rows the prior is worth, which keeps scores that separate few rows from being
+        stretched to certainty; 0 for none.
 
     Attributes
     ----------
@@ -97,7 +104,7 @@ class NoBiasVectorScaling(ScalingCalibrator):
     --------
     >>> from abstain.calibration import NoBiasVectorScaling
     >>> scores = [[3.0, 0.0], [3.0, 0.0], [3.0, 0.0], [0.0, 3.0], [0.0, 3.0]]
-    >>> nbvs = NoBiasVectorScaling(scale="logits").fit(scores, [0, 0, 1, 1, 0])
+    >>> nbvs = NoBiasVectorScaling(scale="logits", prior_rows=0).fit(scores, [0, 0, 1, 1, 0])
     >>> nbvs.predict_proba([[3.0, 0.0], [0.0, 3.0]]).round(3)
     array([[0.667, 0.333],
            [0.5  , 0.5  ]])
@@ -106,9 +113,10 @@ class NoBiasVectorScaling(ScalingCalibrator):
     name: ClassVar[str] = "nbvs"
 
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
-        start = fit_scaling(
+        self._scale(
             logits, codes, weight, shared_slope=True, with_bias=False, max_iter=_START_STEPS
         )
-        self.slope_, self.bias_ = fit_scaling(
+        start = self.slope_, self.bias_
+        self._scale(
             logits, codes, weight, shared_slope=False, with_bias=False, lower=-np.inf, start=start
         )

@@ -130,9 +130,9 @@ def figure1(options: Options) -> Figure1:
     proba, y = simulation.proba, simulation.y
     capacity = float(int(FRACTION * len(y)))
     choices: dict[str, Choice] = {
-        name: metric.choose(proba, capacity) for name, metric in METRICS.items()
+        name: metric.choose(proba, capacity, decision="argmax") for name, metric in METRICS.items()
     }
-    by_score = Selection(budget=FRACTION, score="js-divergence")
+    by_score = Selection(budget=FRACTION, score="js-divergence", decision="argmax")
     choices["js-divergence"] = by_score.choose(METRICS["auroc"], RowSummary(proba))
     kept = {"base": np.ones(len(y), dtype=bool)}
     kept |= {row: ~choices[row].apply(proba)[1] for row in CURVES if row in choices}

@@ -13,9 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from abstain import calibration
 from abstain._inputs import FloatArray, IntArray
-from abstain.calibration import AutoCalibration
+from abstain.calibration import (
+    AutoCalibration,
+    BiasCorrectedTemperatureScaling,
+    Calibrator,
+    TemperatureScaling,
+)
 from abstain.metrics import WeightedKappa
 from abstain.paper._data import read_arrays
 from abstain.paper._preparations import DefaultCalibration, adapted
@@ -80,12 +84,16 @@ class _Eyes:
             "calibrated": default.unadapted,
             "uncalibrated": lambda: _raw,
         }
+        # The paper's calibrators have no prior.
+        calibrate: Calibrator
         if self._shifted:
-            calibrate = calibration.get("bcts", scale="logits").fit(logits_val, y_val)
+            calibrate = BiasCorrectedTemperatureScaling(scale="logits", prior_rows=0).fit(
+                logits_val, y_val
+            )
             base = calibrate.predict_proba
             ways = {"adapted": adapted(base, logits_val, logits), "unadapted": base}
         else:
-            calibrate = calibration.get("temperature", scale="logits").fit(logits_val, y_val)
+            calibrate = TemperatureScaling(scale="logits", prior_rows=0).fit(logits_val, y_val)
             ways = {"calibrated": calibrate.predict_proba, "uncalibrated": _raw}
         for prepared, prepare in ways.items():
             yield (

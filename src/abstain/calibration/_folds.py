@@ -1,0 +1,130 @@
+"""Folds that neither tied scores nor weights can lead astray, for picking a calibrator."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abstain._inputs import FloatArray, IntArray
+
+__all__ = ["Folds"]
+
+# Logits closer than this, relative or absolute, are of equal rows.
+_SAME = 1e-12
+# More rows than this at tied scores are dealt in larger lots.
+_LOTS = 1e8
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Rows dealt to folds; of some rows a part to each.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_parts,)
+        A row of the data for each part: equal rows are one.
+    weight : ndarray of shape (n_parts,)
+        How much each part counts.
+    fold : ndarray of shape (n_parts,)
+        The fold it is in.
+    n_levels : int
+        How many distinct scores there are.
+    """
+
+    rows: IntArray
+    weight: FloatArray
+    fold: IntArray
+    n_levels: int
+
+    @classmethod
+    def deal(cls, logits: FloatArray, codes: IntArray, weight: FloatArray, n_folds: int) -> Self:
+        """Deal rows of positive weight to folds, in a fixed shuffled order.
+
+        Rows of one score, whatever their labels, stay together where they are fewer than the
+        folds, so no fit is judged on a row it saw; the folds get about as many of each class.
+        More rows of one score are a value that the score often takes, and no fold should lack
+        it: they are dealt out at random. Only the total weight of each score and class matters
+        to either, so a row of weight 2 is the same as the row twice.
+        """
+        n_classes = logits.shape[1]
+        order = np.lexsort((codes, *logits.T[::-1]))
+        # Told apart by value, not by their bits: a model's scores of the same features differ in
+        # the last digits with their place in a batch.
+        rows = logits[order]
+        apart = ~np.isclose(rows[1:], rows[:-1], rtol=_SAME, atol=_SAME).all(axis=1)
+        level = np.cumsum(np.append(True, apart)) - 1
+        cells, first, cell = np.unique(
+            level * n_classes + codes[order], return_index=True, return_inverse=True
+        )
+        mass = np.bincount(cell, weights=weight[order]).astype(np.float64)
+        level, code = np.divmod(cells, n_classes)
+        n_levels = int(level[-1]) + 1
+        rng = np.random.default_rng(0)
+        often = np.bincount(level, weights=mass) > n_folds - 0.5
+        whole = np.flatnonzero(~often[level])
+        fold = _by_class(level, code, mass, often, n_folds, rng)[level[whole]]
+        parts, shares, places = _split(level, code, mass, often, n_folds, n_classes, rng)
+        part = np.concatenate([whole, parts])
+        return cls(
+            rows=order[first[part]],
+            weight=np.concatenate([mass[whole], shares]),
+            fold=np.concatenate([fold, places]),
+            n_levels=n_levels,
+        )
+
+
+def _by_class(
+    level: IntArray,
+    code: IntArray,
+    mass: FloatArray,
+    often: NDArray[np.bool_],
+    n_folds: int,
+    rng: np.random.Generator,
+) -> IntArray:
+    """Return the fold of each level that stays together, dealt class by class."""
+    most = np.empty(len(often), dtype=np.intp)
+    by_mass = np.argsort(mass, kind="stable")
+    most[level[by_mass]] = code[by_mass]
+    shuffled = rng.permutation(len(often))
+    shuffled = shuffled[~often[shuffled]]
+    dealt = shuffled[np.argsort(most[shuffled], kind="stable")]
+    fold = np.zeros(len(often), dtype=np.intp)
+    fold[dealt] = np.arange(len(dealt)) % n_folds
+    return fold
+
+
+def _split(
+    level: IntArray,
+    code: IntArray,
+    mass: FloatArray,
+    often: NDArray[np.bool_],
+    n_folds: int,
+    n_classes: int,
+    rng: np.random.Generator,
+) -> tuple[IntArray, FloatArray, IntArray]:
+    """Return cell, weight and fold of the parts of the levels that are dealt out.
+
+    Every fold gets as many rows of a level as any other, their classes drawn without replacement.
+    """
+    cells = np.flatnonzero(often[level])
+    row = (np.cumsum(often) - 1)[level[cells]]
+    lot = max(1.0, float(mass[cells].sum()) / _LOTS)
+    left = np.zeros((int(often.sum()), n_classes), dtype=np.int64)
+    left[row, code[cells]] = np.maximum(1, np.floor(mass[cells] / lot + 0.5))
+    units = left.copy()
+    total = left.sum(axis=1)
+    begin = np.cumsum(total) - total
+    counts = np.zeros((n_folds, *left.shape), dtype=np.int64)
+    for fold in range(n_folds):
+        room = total // n_folds + ((fold - begin) % n_folds < total % n_folds)
+        for c in range(n_classes):
+            others = left[:, c + 1 :].sum(axis=1)
+            counts[fold, :, c] = rng.hypergeometric(left[:, c], others, room)
+            room -= counts[fold, :, c]
+        left -= counts[fold]
+    taken = counts[:, row, code[cells]]
+    place, which = np.nonzero(taken)
+    cell = cells[which]
+    share = taken[place, which] / units[row[which], code[cell]]
+    return cell, mass[cell] * share, place
