@@ -85,10 +85,10 @@ def test_constant_scores_and_few_rows():
 def test_likelihood_ratio_by_hand():
     # Two cells, one class: the mixture is that class, so the ratio is the G test of a 2 x 2
     # table of source and target by cell.
-    from abstain.shift._check import _likelihood_ratio
+    from abstain.shift._mixture_ratio import likelihood_ratio
 
     source, target = np.array([[60.0], [40.0]]), np.array([30.0, 50.0])
-    ratio, mixture, shares = _likelihood_ratio(source, target)
+    ratio, mixture, shares = likelihood_ratio(source, target)
     table = np.column_stack([source[:, 0], target])
     expected = stats.chi2_contingency(table, correction=False, lambda_="log-likelihood")
     assert ratio == pytest.approx(expected.statistic, abs=1e-5)

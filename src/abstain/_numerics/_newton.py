@@ -84,13 +84,17 @@ def _minimise(
             damped = hessian + damping * np.eye(len(x)) if damping else hessian
             step = _newton_step(x, gradient, damped, low, high)
             promised = -float(gradient @ step)
-            negligible = promised <= _LAST_STEP * max(1.0, abs(value))
+            size = max(1.0, abs(value))
+            if not promised > -_LAST_STEP * size:
+                # A step uphill, or none at all: the curvature is lost in rounding.
+                return Minimum(x, value, n_iter, False)
+            negligible = promised <= _LAST_STEP * size
             if negligible and not damping:
                 return Minimum(np.clip(x + step, low, high), value, n_iter, True)
             trial, new = _shortened(objective, x, step, value, gradient, low, high)
             if new is not None:
                 break
-            if negligible or promised <= _ROUNDING * max(1.0, abs(value)):
+            if negligible or promised <= _ROUNDING * size:
                 # The promised gain is lost in rounding: this is as low as it goes.
                 return Minimum(x, value, n_iter, True)
             # Far from the minimum the curvature may be next to nothing and the step absurd; one

@@ -1,5 +1,8 @@
 """Label shift: how the class proportions have moved, and probabilities adapted to it."""
 
+from abstain.shift._assumption import Assumption as Assumption
+from abstain.shift._assumption import assumption_of as assumption_of
+from abstain.shift._auto import AutoShift
 from abstain.shift._base import ShiftEstimator, adapt_proba
 from abstain.shift._base import ratio_of_priors as ratio_of_priors
 from abstain.shift._check import LabelShiftCheck as LabelShiftCheck
@@ -8,14 +11,17 @@ from abstain.shift._check import label_shift_check as label_shift_check
 from abstain.shift._confusion import BBSEHard, BBSESoft, RLLSHard, RLLSSoft
 from abstain.shift._detect import ShiftTest as ShiftTest
 from abstain.shift._detect import detect_shift
+from abstain.shift._doubts import doubts as doubts
 from abstain.shift._facts import shift_facts as shift_facts
 from abstain.shift._fixed import KnownPriors, NoShift
+from abstain.shift._maximum_likelihood import MANY_CLASSES as MANY_CLASSES
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
 from abstain.shift._registry import from_dict as from_dict
 from abstain.shift._registry import get
 from abstain.shift._registry import to_dict as to_dict
 
 __all__ = [
+    "AutoShift",
     "BBSEHard",
     "BBSESoft",
     "KnownPriors",

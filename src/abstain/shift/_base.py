@@ -22,6 +22,7 @@ from abstain._inputs import (
 from abstain._kernels.adapt import adapted
 from abstain._numerics import Parameters, clone, raise_not_fitted, resampled_weight
 from abstain.exceptions import NotIdentifiable
+from abstain.shift._replicated import importance_by_score
 from abstain.summaries import LabelledSummary, RowSummary, Summary
 
 __all__ = ["ShiftEstimator", "adapt_proba", "ratio_of_priors"]
@@ -31,6 +32,7 @@ NOT_CONVERGED = "The class proportions did not converge"
 
 SourcePriors = Literal["mean-probability", "label-frequency"]
 DrawMethod = Literal["asymptotic", "bootstrap"]
+Assumed = Literal["label-shift", "same-given-score", "no-shift", "known-proportions"]
 
 
 class ShiftEstimator(Parameters, ABC):
@@ -63,6 +65,11 @@ class ShiftEstimator(Parameters, ABC):
 
     def __init__(self, *, source_priors: SourcePriors = "mean-probability") -> None:
         self.source_priors = source_priors
+
+    @property
+    def assumed(self) -> Assumed:
+        """What the adapted probabilities rest on."""
+        return "label-shift"
 
     def fit(
         self,
@@ -156,6 +163,44 @@ class ShiftEstimator(Parameters, ABC):
             return self._asymptotic_draws(n_draws, np.random.default_rng(seed))
         raise ValueError(f'`method` must be "asymptotic" or "bootstrap"; got {method!r}.')
 
+    def ratio_draws(
+        self, moved: FloatArray, weight: FloatArray, source: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return the ratios of class proportions of each replicate of a batch.
+
+        Parameters
+        ----------
+        moved : ndarray of shape (1 + n, m, n_classes), or (1 + n, m) for two classes
+            Probabilities of rows that stand for the batch: as they are, then of each replicate.
+        weight : ndarray of shape (1 + n, m)
+            How much these count.
+        source : ndarray of shape (1 + n, n_classes)
+            Class proportions of the source.
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+        """
+        draws = self.prior_draws(len(moved) - 1, seed=int(rng.integers(2**32)))
+        return ratio_of_priors(draws, source[1:])
+
+    def importance(
+        self, source: LabelledSummary, rows: FloatArray, weight: FloatArray
+    ) -> FloatArray:
+        """Return how much each labelled row counts as a row of the batch, of which some are given.
+
+        Under label shift that depends on its class, otherwise on its score.
+        """
+        if self.assumed in ("label-shift", "known-proportions"):
+            by_class: FloatArray = self.weights_[source.labels]
+            return by_class
+        return importance_by_score(source, rows, weight)
+
+    def other(self) -> "ShiftEstimator | None":
+        """Return the fitted estimator under the other assumption, where it chose between two."""
+        return None
+
     def priors_interval(
         self,
         confidence: float = 0.9,
@@ -199,7 +244,7 @@ class ShiftEstimator(Parameters, ABC):
         filled = failed = 0
         while filled < n_draws:
             try:
-                draws[filled] = self._refitted(*_resampled(*self._fitted, rng))
+                draws[filled] = self._refitted(*_resampled(*self._fitted, rng), rng)
                 filled += 1
             except NotIdentifiable:
                 # A class may be missing from a draw of a small source.
@@ -208,9 +253,21 @@ class ShiftEstimator(Parameters, ABC):
                     raise
         return draws
 
-    def _refitted(self, source: LabelledSummary, target: Summary) -> FloatArray:
-        """Return the proportions estimated on other samples."""
-        again = clone(self)
+    def settled(self) -> "ShiftEstimator":
+        """Return an estimator, not fitted, that estimates the same way on resamples.
+
+        One that looks at the data to choose how to estimate has chosen by now, and stays with it.
+        """
+        return clone(self)
+
+    def _refitted(
+        self, source: LabelledSummary, target: Summary, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return the proportions estimated on other samples, with whatever else is noise."""
+        return self._refitted_as_is(source, target)
+
+    def _refitted_as_is(self, source: LabelledSummary, target: Summary) -> FloatArray:
+        again = self.settled()
         with warnings.catch_warnings():
             # That it did not converge was said of the fit itself.
             warnings.filterwarnings("ignore", message=NOT_CONVERGED)

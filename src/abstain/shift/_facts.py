@@ -24,6 +24,7 @@ def shift_facts(
     classes: Sequence[Any],
     *,
     level: float = 0.05,
+    confidence: float = CONFIDENCE,
 ) -> dict[str, Any]:
     """Return what moved between validation data and a batch, as plain data.
 
@@ -37,6 +38,8 @@ def shift_facts(
         The label of each column.
     level : float
         The rate of false alarms accepted by the test for a shift.
+    confidence : float
+        How often the intervals of the proportions are to hold.
     """
     estimator.fit_summaries(source, target)
     test = shift_test(source, target, level=level, classes=classes)
@@ -46,7 +49,8 @@ def shift_facts(
             "classes": [*classes],
             "validation": estimator.source_priors_,
             "target": estimator.priors_,
-            "interval": estimator.priors_interval(CONFIDENCE),
+            "interval": estimator.priors_interval(confidence),
+            "confidence": confidence,
             "test": {
                 "shifted": test.shifted,
                 "p_value": test.p_value,

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from abstain._inputs import FloatArray, check_priors
 from abstain._numerics import raise_not_fitted
-from abstain.shift._base import DrawMethod, ShiftEstimator, SourcePriors
+from abstain.shift._base import Assumed, DrawMethod, ShiftEstimator, SourcePriors
 from abstain.summaries import LabelledSummary, Summary
 
 __all__ = ["KnownPriors", "NoShift"]
@@ -34,6 +34,17 @@ class NoShift(ShiftEstimator):
     """
 
     name: ClassVar[str] = "none"
+
+    @property
+    def assumed(self) -> Assumed:
+        """What the probabilities rest on."""
+        return "no-shift"
+
+    def ratio_draws(
+        self, moved: FloatArray, weight: FloatArray, source: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return ones: nothing is adapted."""
+        return np.ones_like(source[1:])
 
     def _fit(self, source: LabelledSummary, target: Summary) -> None:
         self.priors_ = self.source_priors_.copy()
@@ -80,6 +91,11 @@ class KnownPriors(ShiftEstimator):
     ) -> None:
         super().__init__(source_priors=source_priors)
         self.priors = priors
+
+    @property
+    def assumed(self) -> Assumed:
+        """What the adapted probabilities rest on."""
+        return "known-proportions"
 
     def _fit(self, source: LabelledSummary, target: Summary) -> None:
         if self.priors is None:

@@ -10,23 +10,42 @@ from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import xlogy
 
 from abstain._inputs import FloatArray, check_labels, check_proba
 from abstain._kernels.mixture import expected_classes, mixture_derivatives
 from abstain._kernels.softmax import scaled_softmax
-from abstain._numerics import minimise
+from abstain._numerics import clone, minimise
 from abstain.calibration import fit_scaling
-from abstain.shift._base import NOT_CONVERGED, DrawMethod, ShiftEstimator, SourcePriors
+from abstain.shift._base import (
+    NOT_CONVERGED,
+    DrawMethod,
+    ShiftEstimator,
+    SourcePriors,
+    ratio_of_priors,
+)
 from abstain.shift._identifiable import check_identifiable
-from abstain.shift._uncertainty import calibrated_here, local_model
-from abstain.summaries import LabelledSummary, Summary
+from abstain.shift._replicated import replicated_priors
+from abstain.shift._uncertainty import LocalModel, calibrated_here, local_model
+from abstain.summaries import LabelledSummary, RowSummary, Summary
 
-__all__ = ["MaximumLikelihoodShift"]
+__all__ = ["MANY_CLASSES", "MaximumLikelihoodShift"]
 
 Algorithm = Literal["newton", "em"]
 
+# Up to this many classes replicates are solved together.
+MANY_CLASSES = 32
+# Proportions miss by about this much more than slopes and biases of a calibration can tell: the
+# error on real sets against the spread of draws.
+_MORE_SPREAD = 1.25
+# A proportion that draws bring below 0 keeps this share of itself.
+_LEAST_LEFT = 0.05
 # Above these many rows, a sample of so many gives the first steps.
 _COARSE = (20_000, 160_000)
+# How far from 1 the proportions may sum where Newton's method has ended.
+_OFF = 0.01
+# Prior rows that move nothing but keep every class above 0.
+_HARDLY = 1e-6
 
 
 @dataclass(frozen=True)
@@ -55,6 +74,10 @@ class MaximumLikelihoodShift(ShiftEstimator):
         Whether the probabilities come from a calibrator fitted on the source; intervals and
         draws then carry its noise too. "auto" finds out from the source's labels, if given:
         the mean probabilities of such a calibrator meet the class frequencies.
+    prior_rows : float
+        How many rows the source's proportions are worth: the target counts as if it had so many
+        more, of known class, in these proportions. 0, the default, is the paper's likelihood;
+        a few keep weak scores and small targets from proportions that noise alone explains.
 
     Attributes
     ----------
@@ -68,7 +91,8 @@ class MaximumLikelihoodShift(ShiftEstimator):
     Raises
     ------
     NotIdentifiable
-        If the scores of some classes cannot be told apart on the source.
+        If the scores of some classes cannot be told apart on the source, and no ``prior_rows``
+        settle it.
 
     Notes
     -----
@@ -76,6 +100,9 @@ class MaximumLikelihoodShift(ShiftEstimator):
     ``sum_c q_c p_c / s_c``. With ``w = q / s`` the maximum of ``mean log(p . w) - s . w`` over
     ``w >= 0`` has ``s . w = 1`` of itself, which leaves a concave problem with bounds only; a
     class that the target does not have gets exactly 0.
+
+    With r prior rows and n rows the objective is ``(n mean log(p . w) + r s . log w) / (n + r)
+    - s . w``, the posterior mode under a Dirichlet prior. Then ``w >= r / (n + r)``.
 
     References
     ----------
@@ -107,12 +134,14 @@ class MaximumLikelihoodShift(ShiftEstimator):
         warm_start: bool = False,
         max_iter: int = 10_000,
         calibrated_on_source: bool | Literal["auto"] = "auto",
+        prior_rows: float = 0.0,
     ) -> None:
         super().__init__(source_priors=source_priors)
         self.algorithm = algorithm
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.calibrated_on_source = calibrated_on_source
+        self.prior_rows = prior_rows
 
     def fit(
         self,
@@ -157,8 +186,11 @@ class MaximumLikelihoodShift(ShiftEstimator):
     def _fit(self, source: LabelledSummary, target: Summary) -> None:
         if self.algorithm not in get_args(Algorithm):
             raise ValueError(f'`algorithm` must be "newton" or "em"; got {self.algorithm!r}.')
+        if not (np.isfinite(self.prior_rows) and self.prior_rows >= 0):
+            raise ValueError(f"`prior_rows` must be at least 0; got {self.prior_rows!r}.")
         priors = self.source_priors_
-        check_identifiable(source.proba, source.weight)
+        if self.prior_rows == 0:
+            check_identifiable(source.proba, source.weight)
         rows, weight_target = target.for_likelihood()
         weight = np.empty(0) if weight_target is None else weight_target
         proba, weight = _possible(np.ascontiguousarray(rows), weight, priors)
@@ -167,7 +199,11 @@ class MaximumLikelihoodShift(ShiftEstimator):
         if self.warm_start and previous is not None and len(previous) == len(priors):
             # A class at 0 would stay there under EM.
             start = np.maximum(previous, 1e-6)
-        found = _solve(proba, weight, priors, start, self.algorithm, self.max_iter)
+        n = float(weight.sum()) if len(weight) else float(len(proba))
+        problem = _Problem(proba, weight, priors, _share(self.prior_rows, n))
+        # Rows that no class of the source explains say nothing about its classes.
+        nothing = _Solution(np.ones(len(priors)), 0, True)
+        found = _solve(problem, start, self.algorithm, self.max_iter) if n > 0 else nothing
         if not found.converged:
             from sklearn.exceptions import ConvergenceWarning
 
@@ -180,26 +216,51 @@ class MaximumLikelihoodShift(ShiftEstimator):
         estimate = np.where(priors > 0, found.ratios * priors, 0.0)
         self.priors_ = estimate / estimate.sum()
 
-    def _asymptotic_draws(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
-        model = local_model(
-            *self._fitted,
-            self.weights_,
-            self.source_priors_,
-            priors_from=self.source_priors,
-            calibrated=self._calibrated(),
-        )
-        return model.draws(n_draws, rng)
+        self._local: LocalModel | None = None
 
-    def _refitted(self, source: LabelledSummary, target: Summary) -> FloatArray:
-        if not self._calibrated() or source.codes is None:
-            return super()._refitted(source, target)
-        weight = np.ones(len(source.proba)) if source.weight is None else source.weight
-        logs = np.log(np.maximum(source.proba, np.finfo(np.float64).eps))
-        slope, bias = fit_scaling(logs, source.codes, weight, shared_slope=True, with_bias=True)
-        return super()._refitted(
-            replace(source, proba=scaled_softmax(logs, slope, bias)),
-            target.moved(slope, bias, np.ones(len(slope))),
-        )
+    def ratio_draws(
+        self, moved: FloatArray, weight: FloatArray, source: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return the ratios of class proportions of each replicate, found anew."""
+        n_classes = len(self.priors_)
+        if n_classes > MANY_CLASSES:
+            return super().ratio_draws(moved, weight, source, rng)
+        known = max(self.prior_rows, _HARDLY) * self.source_priors_
+        pseudo = np.vstack([known, rng.standard_gamma(known, (len(moved) - 1, n_classes))])
+        found = replicated_priors(moved, weight, source, pseudo, self.priors_)
+        # Some rows stood for all, so it is the differences that count.
+        spread = _MORE_SPREAD * (found[1:] - found[1:].mean(axis=0))
+        drawn = self.priors_ + found[1:].mean(axis=0) - found[0] + spread
+        drawn = np.maximum(drawn, _LEAST_LEFT * found[1:])
+        return ratio_of_priors(drawn / drawn.sum(axis=1, keepdims=True), source[1:])
+
+    def _asymptotic_draws(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
+        if self._local is None:
+            self._local = local_model(
+                *self._fitted,
+                self.weights_,
+                self.source_priors_,
+                priors_from=self.source_priors,
+                calibrated=self._calibrated(),
+                prior_rows=self.prior_rows,
+            )
+        return self._local.draws(n_draws, rng)
+
+    def _refitted(
+        self, source: LabelledSummary, target: Summary, rng: np.random.Generator
+    ) -> FloatArray:
+        if self._calibrated() and source.codes is not None:
+            weight = np.ones(len(source.proba)) if source.weight is None else source.weight
+            logs = np.log(np.maximum(source.proba, np.finfo(np.float64).eps))
+            scaling = fit_scaling(logs, source.codes, weight, shared_slope=True, with_bias=True)
+            source = replace(source, proba=scaled_softmax(logs, *scaling))
+            target = target.moved(*scaling, np.ones(len(self.priors_)))
+        if self.prior_rows:
+            # The rows of known class are drawn as well; what is left of the prior is next to none.
+            known = rng.gamma(self.prior_rows * self.source_priors_)
+            target = target.merged(RowSummary(np.eye(len(known)), known))
+            return clone(self).set_params(prior_rows=_HARDLY)._refitted_as_is(source, target)
+        return self._refitted_as_is(source, target)
 
     def _calibrated(self) -> bool:
         if self.calibrated_on_source == "auto":
@@ -234,55 +295,96 @@ def _possible(
     return proba, possible * (weight if len(weight) else 1.0)
 
 
-def _solve(
-    proba: FloatArray,
-    weight: FloatArray,
-    priors: FloatArray,
-    start: FloatArray,
-    algorithm: Algorithm,
-    max_iter: int,
-) -> _Solution:
+@dataclass(frozen=True)
+class _Problem:
+    """What is maximised: the likelihood of the rows, and of rows of known class besides.
+
+    The latter are ``share`` of all, in the source's proportions.
+    """
+
+    proba: FloatArray
+    weight: FloatArray
+    priors: FloatArray
+    share: float
+
+    @property
+    def lowest(self) -> FloatArray:
+        """The ratios that no batch undercuts: those of a class with no row but the known ones."""
+        return np.where(self.priors > 0, self.share, 0.0)
+
+    def objective(self, ratios: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """Return the convex function to minimise, its gradient and its Hessian."""
+        value, gradient, hessian = mixture_derivatives(self.proba, self.weight, ratios)
+        if self.share == 0:
+            return float(self.priors @ ratios) - value, self.priors - gradient, hessian
+        known = self.share * np.divide(
+            self.priors, ratios, out=np.zeros_like(ratios), where=ratios > 0
+        )
+        curved = np.divide(known, ratios, out=np.zeros_like(ratios), where=ratios > 0)
+        rest = 1 - self.share
+        logs = self.share * float(xlogy(self.priors, ratios).sum())
+        return (
+            float(self.priors @ ratios) - rest * value - logs,
+            self.priors - rest * gradient - known,
+            rest * hessian + np.diag(curved),
+        )
+
+    def em_step(self, ratios: FloatArray) -> FloatArray:
+        """Return the mean of the adapted probabilities: the next proportions."""
+        rows = expected_classes(self.proba, self.weight, ratios)
+        return (1 - self.share) * rows + self.share * self.priors
+
+    def thinned(self, stride: int) -> "_Problem":
+        """Return the problem of one row in so many."""
+        return replace(
+            self,
+            proba=np.ascontiguousarray(self.proba[::stride]),
+            weight=self.weight[::stride],
+        )
+
+
+def _share(prior_rows: float, n: float) -> float:
+    """Return the share of rows of known class among all."""
+    return prior_rows / (n + prior_rows) if prior_rows else 0.0
+
+
+def _solve(problem: _Problem, start: FloatArray, algorithm: Algorithm, max_iter: int) -> _Solution:
     if algorithm == "em":
-        return _em(proba, weight, priors, start, max_iter)
+        return _em(problem, start, max_iter)
     for most in _COARSE:
-        stride = len(proba) // most
-        coarse = weight[::stride] if stride else weight
-        if stride > 1 and (not len(weight) or coarse.any()):
-            sample = np.ascontiguousarray(proba[::stride])
-            start = _newton(sample, coarse, priors, start, max_iter).ratios
-    found = _newton(proba, weight, priors, start, max_iter)
+        stride = len(problem.proba) // most
+        if stride > 1 and (not len(problem.weight) or problem.weight[::stride].any()):
+            start = _newton(problem.thinned(stride), start, max_iter).ratios
+    found = _newton(problem, start, max_iter)
     if found.converged:
         return found
-    again = _em(proba, weight, priors, np.maximum(found.ratios, 1e-6), max_iter)
+    again = _em(problem, np.maximum(found.ratios, 1e-6), max_iter)
     return _Solution(again.ratios, found.n_iter + again.n_iter, again.converged)
 
 
-def _newton(
-    proba: FloatArray, weight: FloatArray, priors: FloatArray, start: FloatArray, max_iter: int
-) -> _Solution:
-    known = priors > 0
-    held = np.where(known, np.inf, 0.0)
-
-    def objective(ratios: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        value, gradient, hessian = mixture_derivatives(proba, weight, ratios)
-        return float(priors @ ratios) - value, priors - gradient, hessian
-
-    found = minimise(objective, start, lower=0.0, upper=held, max_iter=min(max_iter, 100))
+def _newton(problem: _Problem, start: FloatArray, max_iter: int) -> _Solution:
+    held = np.where(problem.priors > 0, np.inf, 0.0)
+    found = minimise(
+        problem.objective, start, lower=problem.lowest, upper=held, max_iter=min(max_iter, 100)
+    )
+    # The ratios times the source's proportions sum to 1 at the maximum; what is far from it,
+    # or not a number, is none.
+    total = float(problem.priors @ found.x)
+    if not abs(total - 1) < _OFF:
+        return _Solution(np.ones(len(start)), found.n_iter, False)
     return _Solution(found.x, found.n_iter, found.converged)
 
 
-def _em(
-    proba: FloatArray, weight: FloatArray, priors: FloatArray, start: FloatArray, max_iter: int
-) -> _Solution:
+def _em(problem: _Problem, start: FloatArray, max_iter: int) -> _Solution:
     """Plain EM: the new proportions are the mean of the adapted probabilities."""
-    known = priors > 0
+    known = problem.priors > 0
     ratios = np.where(known, start, 0.0)
-    current = priors * ratios
+    current = problem.priors * ratios
     for n_iter in range(1, max_iter + 1):
-        updated = expected_classes(proba, weight, ratios)
+        updated = problem.em_step(ratios)
         change = np.abs(updated - current).max()
         current = updated
-        ratios = np.divide(current, priors, out=np.zeros_like(current), where=known)
+        ratios = np.divide(current, problem.priors, out=np.zeros_like(current), where=known)
         if change < 1e-12:
             return _Solution(ratios, n_iter, True)
     return _Solution(ratios, max_iter, False)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from abstain._numerics import Registry, plain
+from abstain.shift._auto import AutoShift
 from abstain.shift._base import ShiftEstimator
 from abstain.shift._confusion import BBSEHard, BBSESoft, RLLSHard, RLLSSoft
 from abstain.shift._fixed import KnownPriors, NoShift
@@ -17,6 +18,7 @@ _ESTIMATORS: Registry[type[ShiftEstimator]] = Registry(
     [
         (estimator.name, estimator)
         for estimator in (
+            AutoShift,
             BBSEHard,
             BBSESoft,
             KnownPriors,

@@ -24,6 +24,9 @@ _CHUNK = 65_536
 # If the mean residual of each class is this much closer to 0 than chance would bring it, the
 # calibrator was fitted on these rows.
 _BY_CHANCE = 0.02
+# Rows of known class that a class has in a draw at least, for logarithms.
+_FEWEST = 1e-6
+_BARRED_STEPS = 40
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,10 @@ class LocalModel:
         Derivatives of the convex objective in the ratios; a gradient above 0 holds a ratio at 0.
     covariance : ndarray of shape (2 * n_classes, 2 * n_classes)
         Of the noise in minus the gradient, followed by that in the source's proportions.
+    prior_rows : float
+        Rows of known class at the source's proportions, which are no part of the derivatives.
+    n_rows : float
+        All rows, these included.
     """
 
     ratios: FloatArray
@@ -45,6 +52,8 @@ class LocalModel:
     gradient: FloatArray
     hessian: FloatArray
     covariance: FloatArray
+    prior_rows: float = 0.0
+    n_rows: float = 1.0
 
     def draws(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
         """Draw proportions: each the minimum of the objective tilted by noise."""
@@ -55,7 +64,15 @@ class LocalModel:
         tilt, moved = noise[:, :k], noise[:, k:]
         free = self.source_priors > 0
         ratios = np.zeros((n_draws, k))
-        ratios[:, free] = self._tilted_minima(tilt[:, free], free)
+        if self.prior_rows:
+            # The known rows are drawn too, or a direction that only they settle had no noise.
+            rows = rng.gamma(
+                self.prior_rows * self.source_priors[free], size=(n_draws, free.sum())
+            )
+            known = np.maximum(rows, _FEWEST) / self.n_rows
+            ratios[:, free] = self._barred_minima(tilt[:, free], free, known)
+        else:
+            ratios[:, free] = self._tilted_minima(tilt[:, free], free)
         priors = np.maximum(ratios * np.maximum(self.source_priors + moved, 0.0), 0.0)
         total = priors.sum(axis=1, keepdims=True)
         at = np.where(free, self.ratios * self.source_priors, 0.0)
@@ -63,6 +80,36 @@ class LocalModel:
             total > 0, priors / np.where(total > 0, total, 1.0), at / at.sum()
         )
         return drawn
+
+    def _barred_minima(
+        self, tilt: FloatArray, free: NDArray[np.bool_], known: FloatArray
+    ) -> FloatArray:
+        """Return the minima of w'Hw/2 - linear'w - known'log w, of all draws at once.
+
+        The logarithms are kept as they are: near 0 they are anything but quadratic. Found by a
+        primal-dual interior point method, whose duals are known / w.
+        """
+        hessian = self.hessian[np.ix_(free, free)]
+        hessian = hessian + 1e-12 * np.trace(hessian) * np.eye(len(hessian))
+        linear = hessian @ self.ratios[free] - self.gradient[free] + tilt
+        w = np.tile(np.maximum(self.ratios[free], 1e-6), (len(tilt), 1))
+        dual = known / w
+        corner = np.arange(len(hessian))
+        todo = np.arange(len(tilt))
+        for _ in range(_BARRED_STEPS):
+            at, held, pull = w[todo], dual[todo], known[todo]
+            matrix = np.repeat(hessian[None], len(todo), axis=0)
+            matrix[:, corner, corner] += held / at
+            step = np.linalg.solve(matrix, (linear[todo] - at @ hessian + pull / at)[..., None])
+            move = step[..., 0]
+            dual_move = (pull - held * move) / at - held
+            w[todo] = at + _inside(at, move) * move
+            dual[todo] = held + _inside(held, dual_move) * dual_move
+            far = np.abs(move).max(axis=1) > 1e-5 * at.max(axis=1)
+            todo = todo[far]
+            if not len(todo):
+                break
+        return w
 
     def _tilted_minima(self, tilt: FloatArray, free: NDArray[np.bool_]) -> FloatArray:
         hessian = self.hessian[np.ix_(free, free)]
@@ -89,6 +136,7 @@ def local_model(
     *,
     priors_from: SourcePriors,
     calibrated: bool,
+    prior_rows: float = 0.0,
 ) -> LocalModel:
     """Return the likelihood near its maximum with its noise.
 
@@ -103,6 +151,8 @@ def local_model(
     calibrated : bool
         Whether the probabilities come from a calibrator fitted on the source, whose slope and
         biases then are noisy too.
+    prior_rows : float
+        Rows of known class at the source's proportions, drawn anew in each draw.
     """
     k = len(ratios)
     rows, weight = target.for_likelihood()
@@ -112,6 +162,8 @@ def local_model(
     n_target = _total(rows, weight)
     n_source = _total(source.proba, source.weight)
     target_noise = (hessian - np.outer(mean, mean)) / n_target
+    # The rows' share of all, those of known class included.
+    share = n_target / (n_target + prior_rows)
     moments = _source_moments(source, priors_from)
     # The source enters as means of (what its proportions are means of, the calibrator's score).
     source_noise = moments.covariance / n_source
@@ -124,11 +176,26 @@ def local_model(
         )
         solve = np.linalg.pinv(moments.information, rcond=1e-10, hermitian=True)
         to_priors[:, k:] += by_parameters @ solve if np.ndim(by_parameters) else 0.0
-        to_tilt[:, k:] += (target_slopes - by_parameters) @ solve
+        to_tilt[:, k:] += (share * target_slopes - by_parameters) @ solve
     both = np.vstack([to_tilt, to_priors])
     covariance = both @ source_noise @ both.T
-    covariance[:k, :k] += target_noise
-    return LocalModel(ratios, source_priors, source_priors - mean, hessian, covariance)
+    covariance[:k, :k] += share**2 * target_noise
+    return LocalModel(
+        ratios,
+        source_priors,
+        source_priors - share * mean,
+        share * hessian,
+        covariance,
+        prior_rows,
+        n_target + prior_rows,
+    )
+
+
+def _inside(values: FloatArray, moves: FloatArray) -> FloatArray:
+    """Return the part of each move that keeps its values positive, at most all of it."""
+    most = np.max(-moves / values, axis=1, keepdims=True)
+    part: FloatArray = np.minimum(1.0, 0.95 / np.maximum(most, 1e-12))
+    return part
 
 
 def calibrated_here(source: LabelledSummary) -> bool:

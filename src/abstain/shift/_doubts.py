@@ -1,0 +1,206 @@
+"""What speaks against a figure without labels, in plain words, and what to do about it.
+
+Nothing in the paper; it rests on label shift and on scores that tell the classes apart.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from abstain._inputs import FloatArray
+from abstain.shift._base import Assumed, ShiftEstimator
+from abstain.shift._check import LabelShiftCheck
+from abstain.summaries import LabelledSummary, Summary
+
+__all__ = ["doubts"]
+
+# Shares of a batch: outside what the validation scores span, or not to be placed by any mixture.
+# Uncertain rows oversampled four to one stay below the second on real scores.
+_OUTSIDE = 0.1
+_MISFIT = 0.4
+# Expected total variation between the proportions and what they might be as well. It tracks the
+# real error.
+_OPEN = 0.1
+_DRAWS = 100
+# Proportions that moved this far want a check.
+_MOVED = 0.1
+# Rows: expected of a class that then is not there; labelled of a class; labelled at all.
+_EXPECTED = 20
+_FEW_OF_A_CLASS = 10
+_FEW_AT_ALL = 50
+
+_DONE_INSTEAD: dict[Assumed, str] = {
+    "label-shift": (
+        "The probabilities were adapted all the same, so proportions and estimates are not to "
+        "be trusted"
+    ),
+    "known-proportions": (
+        "The probabilities were adapted to the given proportions all the same, so estimates are "
+        "not to be trusted"
+    ),
+    "same-given-score": (
+        "So nothing was adapted: what a score means is taken to be what it was on the validation "
+        "data"
+    ),
+}
+
+
+def doubts(
+    estimator: ShiftEstimator,
+    labelled: LabelledSummary,
+    summary: Summary,
+    *,
+    check: LabelShiftCheck | None,
+    classes: Sequence[Any],
+    draws: FloatArray | None = None,
+) -> tuple[str, ...]:
+    """Return what speaks against the estimates for a batch, each with advice; or nothing.
+
+    Parameters
+    ----------
+    estimator : ShiftEstimator
+        Fitted on the two summaries.
+    labelled, summary : LabelledSummary and Summary
+        Validation data and batch: calibrated, not adapted.
+    check : LabelShiftCheck or None
+        Whether label shift explains the batch, where that was asked.
+    classes : sequence
+        The label of each column.
+    draws : ndarray of shape (n_draws, n_classes), optional
+        Class proportions that the data leave open, where they were drawn already.
+    """
+    found = [
+        *_about_validation(labelled, classes),
+        *_about_scores(labelled, summary, check),
+        *_about_label_shift(estimator, check),
+        *_about_proportions(estimator, summary, check, classes, draws),
+    ]
+    return tuple(found)
+
+
+def _about_validation(labelled: LabelledSummary, classes: Sequence[Any]) -> list[str]:
+    if labelled.codes is None:
+        return []
+    rows = np.bincount(labelled.codes, weights=labelled.weight, minlength=len(classes))
+    total = float(rows.sum())
+    if total < len(classes):
+        return [
+            f"There are fewer labelled rows ({total:.0f}) than classes ({len(classes)}): nothing "
+            f"can be said about most classes. Label more rows."
+        ]
+    found = []
+    if total < _FEW_AT_ALL:
+        found.append(
+            f"There are only {total:.0f} labelled rows; calibration and estimates are guesses. "
+            f"Label at least {_FEW_AT_ALL}, better some hundreds."
+        )
+    few = [
+        f"{classes[i]} ({rows[i]:.0f})" for i in np.flatnonzero(rows < _FEW_OF_A_CLASS).tolist()
+    ]
+    if few:
+        found.append(
+            f"Too few labelled rows to know what a class looks like: {_listed(few)}. Label at "
+            f"least {_FEW_OF_A_CLASS} of each, or merge classes."
+        )
+    return found
+
+
+def _about_scores(
+    labelled: LabelledSummary, summary: Summary, check: LabelShiftCheck | None
+) -> list[str]:
+    ask = "Were the same model, the same `scale` and the same order of columns used?"
+    outside = _share_outside(labelled, summary)
+    if outside > _OUTSIDE:
+        return [
+            f"{outside:.0%} of the batch scores outside the range of the validation data, as if "
+            f"by another model. {ask}"
+        ]
+    if check is not None and not check.fits and check.misfit > _MISFIT:
+        return [
+            f"The scores look like those of another model: {check.misfit:.0%} of the batch is "
+            f"where no mixture of the validation data's classes would have it. {ask}"
+        ]
+    return []
+
+
+def _share_outside(labelled: LabelledSummary, summary: Summary) -> float:
+    if len(labelled.edges):
+        # Rows that were joined no longer tell how far they reached.
+        return 0.0
+    rows = labelled.proba if labelled.weight is None else labelled.proba[labelled.weight > 0]
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    outside = np.zeros(len(summary.proba), dtype=bool)
+    for column, least, most in zip(summary.proba.T, low, high, strict=True):
+        outside |= (column < least) | (column > most)
+    return float(np.average(outside, weights=summary.weight))
+
+
+def _about_label_shift(estimator: ShiftEstimator, check: LabelShiftCheck | None) -> list[str]:
+    # Without a shift nothing rests on what the classes look like.
+    if check is None or check.fits or estimator.assumed not in _DONE_INSTEAD:
+        return []
+    chance = "p below 0.001" if check.p_value < 1e-3 else f"p = {check.p_value:.3f}"
+    return [
+        f"Label shift does not explain the batch: no mixture of the validation data's classes "
+        f"scores like it ({chance}). {_DONE_INSTEAD[estimator.assumed]}. Label some rows of the "
+        f"batch and calibrate on them."
+    ]
+
+
+def _about_proportions(
+    estimator: ShiftEstimator,
+    summary: Summary,
+    check: LabelShiftCheck | None,
+    classes: Sequence[Any],
+    draws: FloatArray | None,
+) -> list[str]:
+    if estimator.assumed != "label-shift":
+        return []
+    found = []
+    if draws is None:
+        draws = estimator.prior_draws(_DRAWS)
+    left_open = float(np.abs(draws - estimator.priors_).sum(axis=1).mean() / 2)
+    if left_open > _OPEN:
+        found.append(
+            f"The class proportions are uncertain: by {left_open:.2f} in total, as the batch has "
+            f"few rows ({summary.n_rows}) or its scores hardly tell the classes apart. Take more "
+            f"rows or a sharper classifier, or give the proportions with shift=KnownPriors(...)."
+        )
+    moved = estimator.priors_ - estimator.source_priors_
+    found += _about_ends(estimator, summary.total, classes)
+    if (
+        check is not None
+        and check.degrees_of_freedom == 0
+        and float(np.abs(moved).sum() / 2) > _MOVED
+    ):
+        most = int(np.argmax(np.abs(moved)))
+        found.append(
+            f"The proportions moved (class {classes[most]} from "
+            f"{estimator.source_priors_[most]:.2f} to {estimator.priors_[most]:.2f}), but whether "
+            f"by label shift cannot be checked: too few rows, or scores with too few values. "
+            f"Collect more rows."
+        )
+    return found
+
+
+def _about_ends(estimator: ShiftEstimator, total: float, classes: Sequence[Any]) -> list[str]:
+    """Say which classes vanished, or that one fills the batch."""
+    prior: float = getattr(estimator, "prior_rows", 0.0)
+    expected: FloatArray = estimator.source_priors_ * total
+    # What a prior alone gives a class is no row of it.
+    there = estimator.priors_ * (total + prior) - estimator.source_priors_ * prior
+    gone = (there < 1) & (expected >= _EXPECTED)
+    if not gone.any():
+        return []
+    advice = "If that cannot be, give the proportions with shift=KnownPriors(...), or label some."
+    left = np.flatnonzero(~gone & (expected > 0)).tolist()
+    if len(left) == 1:
+        return [f"Class {classes[left[0]]} seems to fill the whole batch. {advice}"]
+    names = [str(classes[i]) for i in np.flatnonzero(gone).tolist()]
+    subject = f"Class {names[0]} seems" if len(names) == 1 else f"Classes {_listed(names)} seem"
+    return [f"{subject} to have vanished from the batch. {advice}"]
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]
