@@ -190,7 +190,7 @@ def worth_of(metric, proba, choice):
 def test_linear_metrics_reach_the_best_subset(metric):
     for seed in range(5):
         proba = proba_of(seed, n=10)
-        choice = metric.choose(proba, 3)
+        choice = metric.choose(proba, 3, decision="argmax")
         assert worth_of(metric, proba, choice) == pytest.approx(best_subset(metric, proba, 3))
 
 
@@ -202,7 +202,8 @@ def test_joint_is_near_the_best_subset_and_above_marginal():
             best = best_subset(kind(), proba, 3)
             for solver, found in shortfalls.items():
                 metric = kind(solver=solver)
-                found.append(best - worth_of(metric, proba, metric.choose(proba, 3)))
+                choice = metric.choose(proba, 3, decision="argmax")
+                found.append(best - worth_of(metric, proba, choice))
     assert min(shortfalls["joint"]) >= -1e-12
     assert np.mean(shortfalls["joint"]) < 0.5 * np.mean(shortfalls["marginal"])
     assert np.mean(shortfalls["joint"]) < 0.02
@@ -212,9 +213,9 @@ def test_joint_is_near_the_best_subset_and_above_marginal():
 @given(st.integers(0, 1000), st.integers(0, 30), st.sampled_from(matrix_metrics(3)))
 def test_joint_is_never_worse_than_marginal_in_expectation(seed, capacity, metric):
     proba = proba_of(seed)
-    joint = worth_of(metric, proba, metric.choose(proba, capacity))
+    joint = worth_of(metric, proba, metric.choose(proba, capacity, decision="argmax"))
     metric.solver = "marginal"
-    marginal = worth_of(metric, proba, metric.choose(proba, capacity))
+    marginal = worth_of(metric, proba, metric.choose(proba, capacity, decision="argmax"))
     metric.solver = "joint"
     assert joint >= marginal - 1e-12 or np.isnan(marginal)
 
@@ -223,7 +224,7 @@ def test_joint_is_never_worse_than_marginal_in_expectation(seed, capacity, metri
 @given(st.integers(0, 1000), st.integers(0, 20), st.sampled_from(matrix_metrics(3)))
 def test_optimal_decision_is_never_worse_in_expectation(seed, capacity, metric):
     proba = proba_of(seed)
-    argmax = worth_of(metric, proba, metric.choose(proba, capacity))
+    argmax = worth_of(metric, proba, metric.choose(proba, capacity, decision="argmax"))
     optimal = metric.choose(proba, capacity, decision="optimal")
     assert worth_of(metric, proba, optimal) >= argmax - 1e-12
     again = [optimal.rule.predict(proba[x : x + 1])[0] for x in range(40)]

@@ -103,7 +103,7 @@ def test_whole_weights_equal_repetition(name, p, data):
 def test_choice_is_the_best_window_within_capacity(name, p, data):
     metric, slow = metrics.get(name), METRICS[name]
     capacity = data.draw(st.integers(0, len(p) - 1))
-    choice = metric.choose(columns(p), capacity)
+    choice = metric.choose(columns(p), capacity, decision="argmax")
     withheld = choice.region.contains(columns(p), np.zeros(len(p), dtype=np.intp))
     assert withheld.sum() <= capacity
     assert isinstance(choice.rule, Argmax)

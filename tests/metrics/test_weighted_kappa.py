@@ -172,5 +172,5 @@ def test_messages_at_construction(arguments, message):
 def test_messages_for_data():
     with pytest.raises(ValueError, match="a row and a column for each of the 4 classes; got 3"):
         WeightedKappa(ASYMMETRIC).expected(proba_of(0, n_classes=4))
-    with pytest.raises(ValueError, match='`decision` must be "argmax" or "optimal"'):
+    with pytest.raises(ValueError, match='`decision` must be "auto", "argmax" or "optimal"'):
         WeightedKappa().choose(proba_of(0), 3, decision="best")

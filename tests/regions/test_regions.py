@@ -84,6 +84,40 @@ def test_rules():
     assert cautious.predict(PROBA).tolist() == [1, 1, 1]
 
 
+@given(
+    st.lists(st.floats(-9, 9), min_size=4, max_size=4).map(lambda g: np.reshape(g, (2, 2))),
+    st.lists(st.floats(0, 1), min_size=1, max_size=20).map(np.array),
+)
+def test_gains_of_two_classes_are_a_threshold(gains, p):
+    whole, simple = BestGain(gains), BestGain(gains).simplified()
+    slope = gains[:, 1] - gains[:, 0]
+    assert isinstance(simple, Threshold) or slope[0] > slope[1]
+    # Nearer to the threshold than the products round, either class has the same gain.
+    clear = np.abs((1 - p) * slope[0] + p * slope[1]) > 1e-13
+    assert (whole.predict(p) == simple.predict(p))[clear].all()
+
+
+def test_gains_that_are_no_threshold_stay():
+    assert BestGain(np.eye(3)).simplified().predict(np.eye(3)).tolist() == [0, 1, 2]
+    upside_down = BestGain(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    assert upside_down.simplified() is upside_down
+    assert BestGain(np.eye(2)).simplified().predict(PROBA).tolist() == [0, 0, 1]
+    assert BestGain(np.zeros((2, 2))).simplified().describe() == "nothing positive"
+    assert BestGain(np.array([[0.0, 1.0]] * 2)).simplified().describe() == "everything positive"
+
+
+def test_rules_say_what_they_predict():
+    assert Argmax().in_words("ill") == "predicts the most probable class"
+    assert Threshold(0.12345).describe() == "positive from p >= 0.1235"
+    words = Threshold(0.12345).in_words("ill")
+    assert words == "predicts ill where its probability is at least 0.1235"
+    assert Threshold(0.0).in_words("ill") == "predicts ill always"
+    assert Threshold(1.1).in_words("ill") == "predicts ill never"
+    assert BestGain(np.eye(3)).describe() == "the class of highest expected gain"
+    assert BestGain(np.eye(3)).in_words("ill").startswith("predicts the class of highest")
+    assert [rule.threshold for rule in (Argmax(), BestGain(np.eye(2)))] == [None, None]
+
+
 @pytest.mark.parametrize("rule", [Argmax(), Threshold(0.3), BestGain(np.eye(2))])
 def test_rules_come_back_from_plain_data(rule):
     assert rules.from_dict(rule.to_dict()).predict(PROBA).tolist() == rule.predict(PROBA).tolist()

@@ -23,6 +23,7 @@ __all__ = [
     "check_classes",
     "check_fraction",
     "check_labels",
+    "check_level",
     "check_penalties",
     "check_priors",
     "check_proba",
@@ -266,6 +267,14 @@ def check_fraction(value: float, *, name: str) -> float:
     number = _number(value, name)
     if not 0 <= number <= 1:
         raise ValueError(f"`{name}` must be in [0, 1]; got {value!r}.")
+    return number
+
+
+def check_level(value: float) -> float:
+    """Return how often an interval is to hold, a number in (0, 1)."""
+    number = _number(value, "level")
+    if not 0 < number < 1:
+        raise ValueError(f"`level` must be in (0, 1), such as 0.9; got {value!r}.")
     return number
 
 

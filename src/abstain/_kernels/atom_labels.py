@@ -48,20 +48,41 @@ def drawn_positives(
     return positive
 
 
-def drawn_masses(weight: FloatArray, positive: FloatArray, n_draws: int, seed: int) -> FloatArray:
-    """Return the positive mass of heavy atoms in some draws, of shape (n_draws, n_atoms).
+def drawn_masses(weight: FloatArray, p: FloatArray, seed: int) -> FloatArray:
+    """Return the positive mass of each atom, drawn once for each row of probabilities.
 
-    Sums of many labels, drawn as normal variables; as binomial ones where they are not so many.
+    Parameters
+    ----------
+    weight : ndarray of shape (n_atoms,)
+        One label per unit of weight, one for the rest.
+    p : ndarray of shape (n_draws, n_atoms)
+        How probable a positive label is.
+    seed : int
+
+    Returns
+    -------
+    ndarray of shape (n_draws, n_atoms)
+        Sums of many labels are drawn as normal variables.
     """
     rng = np.random.default_rng(seed)
-    p = np.clip(positive / weight, 0.0, 1.0)
-    variance = weight * p * (1 - p)
-    drawn = rng.standard_normal((n_draws, len(p)))
-    drawn *= np.sqrt(variance)
-    drawn += positive
-    np.clip(drawn, 0.0, weight, out=drawn)
-    few = np.flatnonzero(variance < _NEARLY_NORMAL)
-    whole = np.maximum(np.rint(weight[few]), 1.0)
-    counts = rng.binomial(whole.astype(np.int64), p[few], size=(n_draws, len(few)))
-    drawn[:, few] = counts * (weight[few] / whole)
+    whole = np.floor(weight)
+    rest = weight - whole
+    if (weight == 1.0).all():
+        return (rng.random(p.shape) < p).astype(np.float64)
+    typical = p[len(p) // 2]
+    heavy = whole * typical * (1 - typical) >= _NEARLY_NORMAL
+    drawn = np.empty(p.shape)
+    drawn[:, heavy] = _normal_sums(weight[heavy], p[:, heavy], rng)
+    few = np.flatnonzero(~heavy)
+    drawn[:, few] = rng.binomial(whole[few].astype(np.int64), p[:, few])
+    part = few[rest[few] > 0]
+    drawn[:, part] += rest[part] * (rng.random((len(p), len(part))) < p[:, part])
     return drawn
+
+
+def _normal_sums(weight: FloatArray, p: FloatArray, rng: np.random.Generator) -> FloatArray:
+    mean = weight * p
+    drawn = rng.standard_normal(p.shape)
+    drawn *= np.sqrt(mean * (1 - p))
+    drawn += mean
+    return np.clip(drawn, 0.0, weight, out=drawn)

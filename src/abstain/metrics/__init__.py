@@ -5,8 +5,10 @@ from abstain.metrics._auroc import AUROC
 from abstain.metrics._average_precision import AveragePrecision
 from abstain.metrics._base import Decision as Decision
 from abstain.metrics._base import Metric
+from abstain.metrics._base import check_decision as check_decision
 from abstain.metrics._confusion import BaseConfusionMetric
 from abstain.metrics._confusion_metric import ConfusionMetric
+from abstain.metrics._confusion_solver import helps as helps
 from abstain.metrics._curve import BudgetCurve as BudgetCurve
 from abstain.metrics._curve import Point as Point
 from abstain.metrics._expected_cost import ExpectedCost

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from abstain._inputs import FloatArray
+from abstain.metrics._base import Decision
 from abstain.metrics._confusion import BaseConfusionMetric
 
 __all__ = ["Accuracy", "BalancedAccuracy", "ErrorRate"]
@@ -52,6 +53,10 @@ class Accuracy(BaseConfusionMetric):
             return np.zeros_like(confusion)
         slope: FloatArray = (np.eye(len(confusion)) - np.trace(confusion) / total) / total
         return slope
+
+    def _resolved(self, decision: Decision) -> Decision:
+        """Return argmax for ``"auto"``: for accuracy nothing is better."""
+        return "argmax" if decision == "auto" else decision
 
 
 class ErrorRate(Accuracy):

@@ -2,6 +2,8 @@
 
 from typing import ClassVar
 
+import numpy as np
+
 from abstain._inputs import FloatArray
 from abstain._kernels.ranking import auroc_windows
 from abstain.metrics._ranking import RankingMetric
@@ -50,6 +52,15 @@ class AUROC(RankingMetric):
     head: ClassVar[str] = "auroc"
     example: ClassVar[str] = "auroc"
     summary: ClassVar[str] = "area under the ROC curve; for the whole ranking"
+
+    def _values_of_masses(
+        self, p: FloatArray, positive: FloatArray, negative: FloatArray
+    ) -> FloatArray:
+        lower = np.cumsum(negative, axis=1)
+        total = lower[:, -1] * positive.sum(axis=1)
+        lower -= negative / 2
+        values: FloatArray = np.einsum("bn,bn->b", positive, lower) / total
+        return values
 
     def _values(self, atoms: Atoms, windows: Windows) -> FloatArray:
         return auroc_windows(

@@ -54,6 +54,14 @@ class AveragePrecision(RankingMetric):
     summary: ClassVar[str] = "mean precision over the positives; for rare positives"
     needs: ClassVar[tuple[bool, bool]] = (True, False)
 
+    def _values_of_masses(
+        self, p: FloatArray, positive: FloatArray, negative: FloatArray
+    ) -> FloatArray:
+        found = np.cumsum(positive[:, ::-1], axis=1)
+        taken = np.cumsum(negative[:, ::-1], axis=1) + found
+        values: FloatArray = np.einsum("bn,bn->b", positive[:, ::-1], found / taken)
+        return values / found[:, -1]
+
     def _values(self, atoms: Atoms, windows: Windows) -> FloatArray:
         weight = atoms.weight_below
         return average_precision_windows(

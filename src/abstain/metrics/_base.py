@@ -25,11 +25,19 @@ from abstain._inputs import (
 from abstain._numerics import Parameters
 from abstain.metrics._curve import BudgetCurve, Point
 from abstain.regions import Choice
-from abstain.summaries import RowSummary, Summary, summarise
+from abstain.rules import Argmax, DecisionRule
+from abstain.summaries import LabelledReplicates, Moves, RowSummary, Summary, summarise
 
-__all__ = ["Decision", "Metric"]
+__all__ = ["Decision", "Metric", "check_decision"]
 
-Decision = Literal["argmax", "optimal"]
+#: How the kept rows are predicted.
+Decision = Literal["auto", "argmax", "optimal"]
+
+
+def check_decision(decision: str) -> None:
+    """Raise if a decision has no such name."""
+    if decision not in get_args(Decision):
+        raise ValueError(f'`decision` must be "auto", "argmax" or "optimal"; got {decision!r}.')
 
 
 class Metric(Parameters, ABC):
@@ -46,6 +54,8 @@ class Metric(Parameters, ABC):
     binary_only: ClassVar[bool] = False
     #: Whether it is one of the order of two classes' probabilities alone, not of predictions.
     ranks: ClassVar[bool] = False
+    #: How many times an interval draws it anew.
+    n_replicates: ClassVar[int] = 200
     #: The least and the greatest value there can be; infinite where there is no bound.
     value_range: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     #: The registered name up to ``=`` or ``:``, and a whole one as an example.
@@ -183,7 +193,7 @@ class Metric(Parameters, ABC):
         capacity: float,
         *,
         sample_weight: ArrayLike | None = None,
-        decision: Decision = "argmax",
+        decision: Decision = "auto",
     ) -> Choice:
         """Choose whom to withhold so that the rest is expected to do best.
 
@@ -195,8 +205,9 @@ class Metric(Parameters, ABC):
             The largest total weight that may be withheld (a count, for unit weights).
         sample_weight : array-like of shape (n,), optional
             How much each row counts; a whole number equals repetition.
-        decision : {"argmax", "optimal"}
-            Predict the most probable class, or the class that suits the metric best.
+        decision : {"auto", "argmax", "optimal"}
+            Predict the most probable class; the class that suits the metric best; or, by
+            ``"auto"``, the latter where it is expected to help.
 
         Returns
         -------
@@ -204,8 +215,7 @@ class Metric(Parameters, ABC):
             The region to withhold and the rule of prediction. Nothing is withheld where that
             does not help.
         """
-        if decision not in get_args(Decision):
-            raise ValueError(f'`decision` must be "argmax" or "optimal"; got {decision!r}.')
+        check_decision(decision)
         rows, _ = self._checked(proba, None, sample_weight)
         return self._choose(rows, capacity, decision)
 
@@ -215,7 +225,7 @@ class Metric(Parameters, ABC):
         budgets: ArrayLike,
         *,
         sample_weight: ArrayLike | None = None,
-        decision: Decision = "argmax",
+        decision: Decision = "auto",
     ) -> BudgetCurve:
         """Choose and estimate for each of many budgets.
 
@@ -227,7 +237,7 @@ class Metric(Parameters, ABC):
             Largest share of the weight to withhold, each in [0, 1).
         sample_weight : array-like of shape (n,), optional
             How much each row counts.
-        decision : {"argmax", "optimal"}
+        decision : {"auto", "argmax", "optimal"}
             How the rest is predicted.
 
         Returns
@@ -240,6 +250,7 @@ class Metric(Parameters, ABC):
         >>> AUROC().curve([0.1, 0.3, 0.6, 0.9], [0, 0.5]).values.tolist()
         [0.838, 0.9]
         """
+        check_decision(decision)
         rows, _ = self._checked(proba, None, sample_weight)
         shares = np.array([check_budget(budget) for budget in np.ravel(budgets).tolist()])
         capacities = [rows.capacity(share) for share in shares.tolist()]
@@ -262,6 +273,14 @@ class Metric(Parameters, ABC):
     @abstractmethod
     def _choose(self, summary: Summary, capacity: float, decision: Decision) -> Choice:
         """Choose whom to withhold."""
+
+    def _resolved(self, decision: Decision) -> Decision:
+        """Return what ``"auto"`` is for this metric, where that does not depend on the rows."""
+        return decision
+
+    def _rule(self, summary: Summary, decision: Decision) -> DecisionRule:
+        """Return how to predict a summary of which nothing is withheld: here by argmax."""
+        return Argmax()
 
     def _curve(
         self, summary: Summary, capacities: Sequence[float], decision: Decision
@@ -292,15 +311,6 @@ class Metric(Parameters, ABC):
         """Return what the metric reads of a batch: its rows, here."""
         return summarise(both_columns(proba), weight)
 
-    def _estimated(
-        self, summary: Summary, prediction: IntArray, withheld: Mask, n_draws: int, seed: int
-    ) -> tuple[tuple[float, float], tuple[FloatArray, FloatArray]]:
-        """Return the value on everything and on what is kept: expected, and in many draws."""
-        return (
-            self._before_and_after(summary, prediction, withheld),
-            self._paired_draws(summary, prediction, withheld, n_draws, seed),
-        )
-
     def _before_and_after(
         self, summary: Summary, prediction: IntArray, withheld: Mask
     ) -> tuple[float, float]:
@@ -313,17 +323,66 @@ class Metric(Parameters, ABC):
         kept = ~withheld
         return before, self._expected(summary.only(kept), _of(prediction, kept))
 
-    def _paired_draws(
-        self, summary: Summary, prediction: IntArray, withheld: Mask, n_draws: int, seed: int
+    def _moved_draws(
+        self,
+        summary: Summary,
+        prediction: IntArray,
+        withheld: Mask,
+        moves: Moves,
+        seed: int,
     ) -> tuple[FloatArray, FloatArray]:
-        """Return draws of the value on everything, and on what is kept."""
-        kept = ~withheld
-        if not kept.any():
-            return self._draws(summary, prediction, n_draws, seed), np.full(n_draws, np.nan)
-        return (
-            self._draws(summary, prediction, n_draws, seed),
-            self._draws(summary.only(kept), _of(prediction, kept), n_draws, seed),
-        )
+        """Return the value on everything and on what is kept, once for each move.
+
+        Labels are drawn from the moved probabilities.
+        """
+        kept, source = ~withheld, summary.adapted(moves.undoing)
+        before, after = np.full((2, len(moves)), np.nan)
+        for k, move in enumerate(zip(moves.slope, moves.bias, moves.ratios, strict=True)):
+            moved = source.moved(*move)
+            before[k] = self._draws(moved, prediction, 1, seed + k)[0]
+            if not withheld.any():
+                after[k] = before[k]
+            elif kept.any():
+                after[k] = self._draws(moved.only(kept), _of(prediction, kept), 1, seed + k)[0]
+        return before, after
+
+    def _misfits(
+        self, labelled: LabelledReplicates, prediction: IntArray, withheld: Mask, seed: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return observed less expected value of labelled rows, on all and on the kept.
+
+        Here by drawing rows in proportion to their weight, and labels for them: this asks
+        nothing of the metric but a value of labels.
+        """
+        everyone = np.ones(len(withheld), dtype=np.bool_)
+        before = self._misfit_of(labelled, prediction, everyone, seed)
+        if not withheld.any():
+            return before, before
+        return before, self._misfit_of(labelled, prediction, ~withheld, seed)
+
+    def _misfit_of(
+        self, labelled: LabelledReplicates, prediction: IntArray, kept: Mask, seed: int
+    ) -> FloatArray:
+        rng = np.random.default_rng(seed)
+        rows = np.flatnonzero(kept)
+        result = np.full(len(labelled), np.nan)
+        if not len(rows):
+            return result
+        for k, weight in enumerate(labelled.weight[:, rows]):
+            if weight.sum() <= 0:
+                continue
+            drawn = rows[rng.choice(len(rows), size=len(rows), p=weight / weight.sum())]
+            scored = RowSummary(np.ascontiguousarray(labelled.proba[drawn]))
+            believed = RowSummary(both_columns(np.ascontiguousarray(labelled.believed[k, drawn])))
+            columns = prediction[drawn]
+            try:
+                observed = self._observed(labelled.codes[drawn], scored, columns)
+                expected = self._observed(_drawn_labels(believed.rows, rng), scored, columns)
+            except ValueError:
+                # A draw may have one class alone, of which the metric says nothing.
+                continue
+            result[k] = observed - expected
+        return result
 
     def _checked(
         self, proba: ArrayLike, prediction: ArrayLike | None, sample_weight: ArrayLike | None
@@ -345,3 +404,9 @@ class Metric(Parameters, ABC):
 def _of(prediction: IntArray, kept: Mask) -> IntArray:
     """Return the predictions of what is kept; none are made where they are not read."""
     return prediction[kept] if prediction.size else prediction
+
+
+def _drawn_labels(proba: FloatArray, rng: np.random.Generator) -> IntArray:
+    reached = np.cumsum(proba[:, :-1], axis=1)
+    labels: IntArray = (rng.random((len(proba), 1)) > reached).sum(axis=1)
+    return labels

@@ -13,11 +13,17 @@ import numpy as np
 from abstain._inputs import FloatArray, IntArray, Mask
 from abstain._kernels.confusion import expected_confusion
 from abstain.metrics._base import Decision, Metric
-from abstain.metrics._confusion_draws import labels_drawn, many_rows, moments
+from abstain.metrics._confusion_draws import (
+    drawn_in_parts,
+    labelled_confusions,
+    labels_drawn,
+    moved_counts,
+    moved_shares,
+)
 from abstain.metrics._confusion_solver import solve_joint, solve_marginal
 from abstain.regions import Choice
-from abstain.rules import Argmax
-from abstain.summaries import Summary
+from abstain.rules import Argmax, DecisionRule
+from abstain.summaries import LabelledReplicates, Moves, Summary
 
 __all__ = ["ALL_KEPT", "NO_WEIGHT", "BaseConfusionMetric", "Solver"]
 
@@ -101,20 +107,30 @@ class BaseConfusionMetric(Metric):
     ) -> FloatArray:
         return self._values(labels_drawn(summary, _columns(summary, prediction), n_draws, seed))
 
-    def _estimated(
-        self, summary: Summary, prediction: IntArray, withheld: Mask, n_draws: int, seed: int
-    ) -> tuple[tuple[float, float], tuple[FloatArray, FloatArray]]:
-        if not many_rows(summary):
-            return super()._estimated(summary, prediction, withheld, n_draws, seed)
-        # One pass gives what is expected and how far labels scatter around it.
-        kept, out = moments(summary, prediction, withheld)
-        rng = np.random.default_rng(seed)
-        kept_drawn, out_drawn = kept.drawn(n_draws, rng), out.drawn(n_draws, rng)
-        expected = self.value(kept.mean + out.mean), self._value_of_rest(kept.mean, withheld)
-        return expected, (
-            self._values(kept_drawn + out_drawn),
-            np.full(n_draws, np.nan) if withheld.all() else self._values(kept_drawn),
-        )
+    def _moved_draws(
+        self,
+        summary: Summary,
+        prediction: IntArray,
+        withheld: Mask,
+        moves: Moves,
+        seed: int,
+    ) -> tuple[FloatArray, FloatArray]:
+        kept, out = drawn_in_parts(summary, prediction, withheld, len(moves), seed)
+        by_move = moved_shares(summary, prediction, withheld, moves)
+        kept, out = (moved_counts(*part) for part in zip((kept, out), by_move, strict=True))
+        before = self._values(kept + out)
+        if not withheld.any():
+            return before, before
+        return before, self._values(kept) if not withheld.all() else np.full(len(moves), np.nan)
+
+    def _misfits(
+        self, labelled: LabelledReplicates, prediction: IntArray, withheld: Mask, seed: int
+    ) -> tuple[FloatArray, FloatArray]:
+        observed, expected = labelled_confusions(labelled, prediction, withheld)
+        before = self._values(observed.sum(axis=0)) - self._values(expected.sum(axis=0))
+        if not withheld.any():
+            return before, before
+        return before, self._values(observed[0]) - self._values(expected[0])
 
     def _before_and_after(
         self, summary: Summary, prediction: IntArray, withheld: Mask
@@ -131,9 +147,12 @@ class BaseConfusionMetric(Metric):
     def _values(self, confusions: Iterable[FloatArray]) -> FloatArray:
         return np.array([self.value(confusion) for confusion in confusions], dtype=np.float64)
 
+    def _rule(self, summary: Summary, decision: Decision) -> DecisionRule:
+        return self._choose(summary, 0.0, decision).rule
+
     def _choose(self, summary: Summary, capacity: float, decision: Decision) -> Choice:
         solve = solve_joint if self.solver == "joint" else solve_marginal
-        return solve(self, summary.proba, capacity, summary.weight, decision)
+        return solve(self, summary.proba, capacity, summary.weight, self._resolved(decision))
 
 
 def _columns(summary: Summary, prediction: IntArray | None) -> IntArray:

@@ -14,9 +14,15 @@ from scipy.special import bdtr, ndtr, pdtr
 from abstain._inputs import FloatArray, IntArray, Mask
 from abstain._kernels.confusion import confusion_moments
 from abstain._kernels.label_draws import confusion_draws
-from abstain.summaries import Summary
+from abstain.summaries import LabelledReplicates, Moves, Summary
 
-__all__ = ["Moments", "labels_drawn", "many_rows", "moments"]
+__all__ = [
+    "drawn_in_parts",
+    "labelled_confusions",
+    "labels_drawn",
+    "moved_counts",
+    "moved_shares",
+]
 
 # Label by label takes about as long as the two sums from this many rows on.
 MANY_ROWS = 20_000
@@ -24,18 +30,19 @@ MANY_ROWS = 20_000
 MOST_CLASSES = 32
 # A count expected below this is drawn as a binomial one.
 SMALL_COUNT = 50.0
-# Drawn matrices are held this many entries at a time (64 MiB).
+# Drawn matrices, and moved probabilities, are held this many entries at a time (64 MiB).
 _MOST_ENTRIES = 2**23
+# Rows of each predicted column on which it is found how its counts move.
+_MOST_MOVED = 512
 
 
 def many_rows(summary: Summary) -> bool:
     """Tell whether counts are drawn from their moments, and not label by label."""
+    weight = summary.weight
     # A fractional weight is no number of labels, so its counts have another variance.
-    return (
-        summary.counted
-        and len(summary.proba) >= MANY_ROWS
-        and summary.proba.shape[1] <= MOST_CLASSES
-    )
+    whole = summary.counted or weight is None or bool((weight % 1 == 0).all())
+    many = len(summary.proba) >= MANY_ROWS
+    return whole and many and summary.proba.shape[1] <= MOST_CLASSES
 
 
 def labels_drawn(
@@ -118,3 +125,96 @@ def _small_counts(mean: float, variance: float, noise: FloatArray) -> FloatArray
         reached = pdtr(counts, mean)
     found: FloatArray = np.searchsorted(reached, quantile).astype(np.float64)
     return found
+
+
+def drawn_in_parts(
+    summary: Summary, prediction: IntArray, withheld: Mask, n_draws: int, seed: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return drawn confusion matrices of what is kept, and of what is withheld."""
+    if many_rows(summary):
+        rng = np.random.default_rng(seed)
+        kept, out = (part.drawn(n_draws, rng) for part in moments(summary, prediction, withheld))
+        return kept, out
+    n_classes = summary.proba.shape[1]
+    parts = []
+    for k, chosen in enumerate((~withheld, withheld)):
+        if chosen.any():
+            draws = labels_drawn(summary.only(chosen), prediction[chosen], n_draws, seed + k)
+            parts.append(np.stack([*draws]))
+        else:
+            parts.append(np.zeros((n_draws, n_classes, n_classes)))
+    return parts[0], parts[1]
+
+
+def moved_shares(
+    summary: Summary, prediction: IntArray, withheld: Mask, moves: Moves
+) -> tuple[FloatArray, FloatArray]:
+    """Return by what factor each move changes the expected counts, of the kept and the withheld.
+
+    Found on some rows of each predicted column, which is enough to tell how the rest moves.
+    """
+    n_classes = summary.proba.shape[1]
+    group = prediction + n_classes * withheld
+    rows, weight = _some_of_each(group, summary.weight, 2 * n_classes, len(moves) * n_classes)
+    proba = np.ascontiguousarray(summary.proba[rows])
+    member = np.zeros((len(rows), 2 * n_classes))
+    member[np.arange(len(rows)), group[rows]] = weight
+    moved = _by_class(moves.of(proba))
+    now = np.stack([one @ member for one in moved], axis=1)
+    then = proba.T @ member
+    factor = np.divide(now, then, out=np.ones_like(now), where=then > 0)
+    return factor[..., :n_classes], factor[..., n_classes:]
+
+
+def moved_counts(drawn: FloatArray, factor: FloatArray) -> FloatArray:
+    """Return drawn confusion matrices with moved probabilities; rows keep their predictions."""
+    moved = drawn * factor
+    total, was = moved.sum(axis=1, keepdims=True), drawn.sum(axis=1, keepdims=True)
+    return np.asarray(moved * np.divide(was, total, out=np.ones_like(total), where=total > 0))
+
+
+def labelled_confusions(
+    labelled: LabelledReplicates, prediction: IntArray, withheld: Mask
+) -> tuple[FloatArray, FloatArray]:
+    """Return observed and expected confusion matrices of labelled rows.
+
+    Each of shape (2, n_replicates, n_classes, n_classes): of the kept, and of the withheld.
+    """
+    n_classes = labelled.proba.shape[1]
+    n_rows = len(prediction)
+    member = np.zeros((n_rows, 2 * n_classes))
+    member[np.arange(n_rows), prediction + n_classes * withheld] = 1.0
+    shape = (len(labelled), 2, n_classes)
+    observed, expected = [], []
+    for i, believed in enumerate(_by_class(labelled.believed)):
+        own = labelled.codes == i
+        observed.append((labelled.weight[:, own] @ member[own]).reshape(shape))
+        expected.append(((labelled.weight * believed) @ member).reshape(shape))
+    return tuple(np.stack(side, axis=2).transpose(1, 0, 2, 3) for side in (observed, expected))  # type: ignore[return-value]
+
+
+def _by_class(moved: FloatArray) -> list[FloatArray]:
+    """Return moved probabilities class by class; of two only the positive one's are held."""
+    if moved.ndim == 2:
+        return [1 - moved, moved]
+    return [moved[..., i] for i in range(moved.shape[2])]
+
+
+def _some_of_each(
+    group: IntArray, weight: FloatArray | None, n_groups: int, entries: int
+) -> tuple[IntArray, FloatArray]:
+    """Return some rows of each group, evenly spaced, and the weight each stands for."""
+    most = max(min(_MOST_MOVED, _MOST_ENTRIES // max(entries, 1) // n_groups), 16)
+    order = np.argsort(group.astype(np.uint16), kind="stable")
+    ends = np.cumsum(np.bincount(group, minlength=n_groups))
+    rows, weights = [], []
+    for begin, end in zip(np.append(0, ends[:-1]), ends, strict=True):
+        if begin == end:
+            continue
+        part = order[begin : end : max(-(-(end - begin) // most), 1)]
+        counts = np.ones(len(part)) if weight is None else weight[part]
+        whole = float(end - begin) if weight is None else float(weight[order[begin:end]].sum())
+        if counts.any():
+            rows.append(part)
+            weights.append(counts * (whole / counts.sum()))
+    return np.concatenate(rows), np.concatenate(weights)

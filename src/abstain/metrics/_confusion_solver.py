@@ -17,7 +17,7 @@ from abstain.metrics._base import Decision
 from abstain.regions import Choice, GainThreshold, score_threshold
 from abstain.rules import Argmax, BestGain, DecisionRule
 
-__all__ = ["solve_joint", "solve_marginal", "unit_of"]
+__all__ = ["helps", "solve_joint", "solve_marginal", "unit_of"]
 
 # Linearisations at most; 3 to 8 are usual.
 _MOST_ROUNDS = 50
@@ -26,6 +26,9 @@ _MANY_ROWS = 100_000
 _NEXT_TO_NOTHING = 1e-5
 # How often a step that made the metric worse is halved before giving up.
 _MOST_HALVINGS = 4
+# What a rule fitted to the metric must gain over argmax to be worth its place, as a share of what
+# it reaches; less is within the error of calibrated probabilities.
+_LEAST_GAIN = 0.005
 
 
 class Objective(Protocol):
@@ -100,6 +103,11 @@ class _Candidate:
     worth: float
     rule: DecisionRule = Argmax()  # noqa: RUF009 - frozen
 
+    @property
+    def n_predicted(self) -> int:
+        """How many classes are predicted among what is kept."""
+        return int(np.count_nonzero(self.confusion.sum(axis=0)))
+
 
 def unit_of(weight: FloatArray) -> float:
     """Return the weight of one example: 1, or the mean weight where that is less.
@@ -120,11 +128,11 @@ def solve_marginal(
     """Withhold the rows whose withholding alone, from the whole batch, gains the most.
 
     With ``decision="optimal"`` the predictions are first fitted to the metric on the whole
-    batch.
+    batch; with ``"auto"`` where that helps there.
     """
     batch = _Batch(metric, proba, capacity, sample_weight)
     rule: DecisionRule = Argmax()
-    if decision == "optimal":
+    if decision != "argmax":
         rule = solve_joint(metric, proba, 0.0, sample_weight, decision).rule
     prediction = rule.predict(proba)
     gains = batch.sign * metric.removal_gains(proba, prediction, batch.weight)
@@ -146,15 +154,46 @@ def solve_joint(
     Each round scores every row by ``-sum_i P[x, i] * dpsi/dC[i, f(x)]``, withholds the highest
     that fit, and linearises again at what is kept, until the metric stops rising. The optimal
     decision predicts, in each round, the class with the largest ``sum_i P[x, i] * dpsi/dC[i, j]``.
+    With ``"auto"`` that is done where it is expected to help, and argmax stays elsewhere.
     """
     batch = _Batch(metric, proba, capacity, sample_weight)
     prediction = Argmax().predict(proba)
     gains = batch.sign * metric.removal_gains(proba, prediction, batch.weight)
     best = batch.withheld(prediction, gains)
     best = _climbed(batch, best, prediction)
-    if decision == "optimal":
-        best = _climbed(batch, best, None)
+    if decision != "argmax":
+        fitted = _climbed(batch, _with_a_slope(batch, best), None)
+        # Rules that drop a class are not for "auto", whatever they promise: a function of one
+        # kind of error alone is served best by never risking it.
+        keeps_classes = fitted.n_predicted >= best.n_predicted
+        if decision == "optimal" or (keeps_classes and helps(fitted.worth, best.worth)):
+            best = fitted
     return Choice(best.region, best.rule)
+
+
+def _with_a_slope(batch: _Batch, plain: _Candidate) -> _Candidate:
+    """Return where to begin fitting predictions: at argmax, unless the metric is flat there.
+
+    Where one class alone is predicted a correlation is 0, whatever changes a little. Then begin
+    where each class is predicted as if all were as frequent.
+    """
+    if batch.metric.gradient(plain.confusion).any():
+        return plain
+    sums = batch.proba.sum(axis=0) if batch.weight.size == 0 else batch.weight @ batch.proba
+    rule = BestGain(np.diag(1 / np.maximum(sums, np.finfo(np.float64).tiny))).simplified()
+    prediction = rule.predict(batch.proba)
+    gains = batch.sign * batch.metric.removal_gains(batch.proba, prediction, batch.weight)
+    balanced = batch.withheld(prediction, gains)
+    balanced.rule = rule
+    return balanced if balanced.worth > plain.worth else plain
+
+
+def helps(fitted: float, plain: float) -> bool:
+    """Tell whether fitted predictions are enough better than the most probable classes.
+
+    Of two values such that more is better; minus infinity is one that is not defined.
+    """
+    return bool(np.isfinite(fitted)) and fitted - plain > _LEAST_GAIN * abs(fitted)
 
 
 def _climbed(batch: _Batch, best: _Candidate, prediction: IntArray | None) -> _Candidate:
@@ -165,7 +204,7 @@ def _climbed(batch: _Batch, best: _Candidate, prediction: IntArray | None) -> _C
         slope = batch.sign * batch.metric.gradient(point)
         if prediction is not None and _same_order(-slope, best.region.gains):
             break
-        rule: DecisionRule = Argmax() if prediction is not None else BestGain(slope)
+        rule = Argmax() if prediction is not None else BestGain(slope).simplified()
         columns = rule.predict(batch.proba) if prediction is None else prediction
         candidate = batch.withheld(columns, -slope)
         candidate.rule = rule

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from abstain._inputs import FloatArray, check_penalties
+from abstain.metrics._base import Decision
 from abstain.metrics._confusion import BaseConfusionMetric, Solver
 from abstain.metrics._matrix_names import matrix_from_name, matrix_in_name
 
@@ -29,9 +30,9 @@ class ExpectedCost(BaseConfusionMetric):
     -----
     .. math:: \sum_{ij} M_{ij} C_{ij} / \sum_{ij} C_{ij}
 
-    With ``decision="optimal"`` each example is predicted as the class of least expected cost,
-    Chow's rule. By name, ``cost:FILE`` reads the matrix from a CSV file without header, and
-    ``cost:[[0,1],[5,0]]`` is the matrix itself.
+    With ``decision="auto"``, as with ``"optimal"``, each example is predicted as the class of
+    least expected cost, the rule of Bayes. By name, ``cost:FILE`` reads the matrix from a CSV
+    file without header, and ``cost:[[0,1],[5,0]]`` is the matrix itself.
 
     Examples
     --------
@@ -104,6 +105,10 @@ class ExpectedCost(BaseConfusionMetric):
             return np.zeros_like(confusion)
         slope: FloatArray = (self.matrix - self.value(confusion)) / total
         return slope
+
+    def _resolved(self, decision: Decision) -> Decision:
+        """Return the class of least expected cost for ``"auto"``: each row has its own."""
+        return "optimal" if decision == "auto" else decision
 
 
 def _read_matrix(path: Path) -> FloatArray:

@@ -66,6 +66,11 @@ class NetBenefit(OperatingPointMetric):
     def _thresholds(self, atoms: Atoms, windows: Windows) -> IntArray:
         return np.full(len(windows.starts), np.searchsorted(atoms.p, self.threshold))
 
+    def _thresholds_of_masses(
+        self, p: FloatArray, positive_below: FloatArray, negative_below: FloatArray
+    ) -> IntArray:
+        return np.full(len(positive_below), np.searchsorted(p, self.threshold))
+
     def _rate(
         self, above: tuple[FloatArray, FloatArray], kept: tuple[FloatArray, FloatArray]
     ) -> FloatArray:

@@ -16,6 +16,8 @@ from abstain.summaries import Atoms, Windows
 __all__ = [
     "LEVEL_TOLERANCE",
     "OperatingPointMetric",
+    "boundaries_keeping",
+    "boundaries_reaching",
     "sensitivity_thresholds",
     "touching_windows",
 ]
@@ -42,6 +44,22 @@ class OperatingPointMetric(RankingMetric):
     ) -> FloatArray:
         """Return the metric from the positive and negative mass above and kept in all."""
 
+    @abstractmethod
+    def _thresholds_of_masses(
+        self, p: FloatArray, positive_below: FloatArray, negative_below: FloatArray
+    ) -> IntArray:
+        """Return the same with nothing withheld, for each row of masses below each boundary."""
+
+    def _values_of_masses(
+        self, p: FloatArray, positive: FloatArray, negative: FloatArray
+    ) -> FloatArray:
+        below = [np.cumsum(_from_nothing(mass), axis=1) for mass in (positive, negative)]
+        t = self._thresholds_of_masses(p, *below)
+        rows = np.arange(len(t))
+        total = below[0][:, -1], below[1][:, -1]
+        above = total[0] - below[0][rows, t], total[1] - below[1][rows, t]
+        return self._rate(above, total)
+
     def _values(self, atoms: Atoms, windows: Windows) -> FloatArray:
         t = self._thresholds(atoms, windows)
         positive, kept_positive = masses_above(atoms.positive_below, *windows, t)
@@ -53,6 +71,24 @@ class OperatingPointMetric(RankingMetric):
         t = int(self._thresholds(atoms, window)[0])
         # Beyond the last atom nobody is predicted positive, whatever comes.
         return float(atoms.p[t]) if t < len(atoms) else float(np.nextafter(1.0, 2.0))
+
+
+def _from_nothing(mass: FloatArray) -> FloatArray:
+    return np.concatenate([np.zeros((len(mass), 1)), mass], axis=1)
+
+
+def boundaries_reaching(below: FloatArray, level: float) -> IntArray:
+    """Return for each row the first boundary with this share of its mass below."""
+    need = (level - LEVEL_TOLERANCE) * below[:, -1:]
+    boundaries: IntArray = np.minimum((below < need).sum(axis=1), below.shape[1] - 1)
+    return boundaries
+
+
+def boundaries_keeping(below: FloatArray, level: float) -> IntArray:
+    """Return for each row the last boundary with this share of its mass above."""
+    least = (1 - level + LEVEL_TOLERANCE) * below[:, -1:]
+    boundaries: IntArray = np.maximum((below <= least).sum(axis=1) - 1, 0)
+    return boundaries
 
 
 def sensitivity_thresholds(atoms: Atoms, windows: Windows, level: float) -> IntArray:

@@ -13,6 +13,7 @@ from abstain.metrics._estimation import Estimation
 from abstain.metrics._operating_point import (
     LEVEL_TOLERANCE,
     OperatingPointMetric,
+    boundaries_keeping,
     sensitivity_thresholds,
 )
 from abstain.summaries import Atoms, Windows
@@ -68,6 +69,11 @@ class PrecisionAtRecall(OperatingPointMetric):
     def _thresholds(self, atoms: Atoms, windows: Windows) -> IntArray:
         return sensitivity_thresholds(atoms, windows, self.recall)
 
+    def _thresholds_of_masses(
+        self, p: FloatArray, positive_below: FloatArray, negative_below: FloatArray
+    ) -> IntArray:
+        return boundaries_keeping(positive_below, self.recall)
+
     def _rate(
         self, above: tuple[FloatArray, FloatArray], kept: tuple[FloatArray, FloatArray]
     ) -> FloatArray:
@@ -117,6 +123,15 @@ class RecallAtPrecision(OperatingPointMetric):
     def _thresholds(self, atoms: Atoms, windows: Windows) -> IntArray:
         level = self.precision - LEVEL_TOLERANCE
         return precision_thresholds(atoms.positive_below, atoms.negative_below, *windows, level)
+
+    def _thresholds_of_masses(
+        self, p: FloatArray, positive_below: FloatArray, negative_below: FloatArray
+    ) -> IntArray:
+        positive = positive_below[:, -1:] - positive_below
+        negative = negative_below[:, -1:] - negative_below
+        level = self.precision - LEVEL_TOLERANCE
+        first: IntArray = np.argmax(positive >= level * (positive + negative), axis=1)
+        return first
 
     def _rate(
         self, above: tuple[FloatArray, FloatArray], kept: tuple[FloatArray, FloatArray]

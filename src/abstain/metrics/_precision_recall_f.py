@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import numpy as np
 
 from abstain._inputs import FloatArray
+from abstain.metrics._base import Decision
 from abstain.metrics._confusion import BaseConfusionMetric, Solver
 
 __all__ = ["F1", "Average", "FBeta", "Jaccard", "Precision", "Recall"]
@@ -106,6 +107,16 @@ class ClassRatio(BaseConfusionMetric):
         )
         return ratios, self._shares(truths, predicted), numerator, denominator
 
+    def _resolved(self, decision: Decision) -> Decision:
+        """Return argmax for ``"auto"`` unless both kinds of error count.
+
+        Recall of one class is served best by predicting nothing else, precision of a class by
+        predicting only the surest example; averaged over classes, recall counts both.
+        """
+        _, of_false_alarms, of_misses = self._coefficients
+        both = of_misses > 0 and (of_false_alarms > 0 or self.average != "binary")
+        return decision if both or decision != "auto" else "argmax"
+
     def _shares(self, truths: FloatArray, predicted: FloatArray) -> FloatArray:
         if self.average == "binary":
             return np.array([0.0, 1.0])
@@ -131,7 +142,8 @@ class Precision(ClassRatio):
 
     Notes
     -----
-    TP / (TP + FP) of a class; 0 for a class never predicted.
+    TP / (TP + FP) of a class; 0 for a class never predicted. With ``decision="auto"`` the most
+    probable class is predicted: precision alone is served best by next to no predictions.
 
     Examples
     --------
@@ -163,7 +175,9 @@ class Recall(ClassRatio):
 
     Notes
     -----
-    TP / (TP + FN) of a class; 0 for a class that does not occur.
+    TP / (TP + FN) of a class; 0 for a class that does not occur. With ``decision="auto"`` the
+    most probable class is predicted for the binary average: recall alone is served best by
+    predicting everything positive.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from abstain._inputs import (
     check_labels,
     check_seed,
 )
-from abstain._kernels.atom_labels import drawn_masses, drawn_positives
+from abstain._kernels.atom_labels import drawn_masses
 from abstain._kernels.ranking import best_window, undefined_windows
 from abstain.metrics._base import Decision, Metric
 from abstain.metrics._curve import Point
@@ -28,7 +28,16 @@ from abstain.metrics._estimation import Method, check_estimation
 from abstain.metrics._sampled_windows import average_over_labels, smoothed
 from abstain.regions import Choice, Interval
 from abstain.rules import Argmax, DecisionRule, Threshold
-from abstain.summaries import BINS, MANY_ROWS, Atoms, Summary, Windows, summarise
+from abstain.summaries import (
+    BINS,
+    MANY_ROWS,
+    Atoms,
+    LabelledReplicates,
+    Moves,
+    Summary,
+    Windows,
+    summarise,
+)
 
 __all__ = ["BestWindow", "RankingMetric"]
 
@@ -44,11 +53,15 @@ MOST_ATOMS = 8_192
 # Fewer do where labels are few, but the ends of the order need their own.
 FEWEST_GROUPS = 4_096
 HEAVY = 12.0
+# Labelled rows are compared in at most about this many groups, many times.
+MOST_GROUPS = 2_048
 # Of more atoms than this, so many windows are compared first, and then ever nearer neighbours of
 # the best.
 MOST_WINDOWS = 2**20
 COARSE = 2**16
 NEIGHBOURS = 16
+
+NOTHING = Windows(np.zeros(1, dtype=np.intp), np.zeros(1, dtype=np.intp))
 
 
 class BestWindow(NamedTuple):
@@ -250,27 +263,95 @@ class RankingMetric(Metric):
     def _draws(
         self, summary: Summary, prediction: IntArray | None, n_draws: int, seed: int
     ) -> FloatArray:
-        nothing = Windows(np.zeros(1, dtype=np.intp), np.zeros(1, dtype=np.intp))
-        return self._drawn_values(self._atoms(summary), nothing, n_draws, seed)[:, 0]
+        return self._drawn_values(self._atoms(summary), NOTHING, n_draws, seed)[0]
 
-    def _drawn_values(self, atoms: Atoms, windows: Windows, n_draws: int, seed: int) -> FloatArray:
-        """Return the value after each window is withheld, under each of many drawn labels.
+    def _drawn_values(
+        self, atoms: Atoms, windows: Windows, moves: Moves | int, seed: int
+    ) -> list[FloatArray]:
+        """Return the value after each window is withheld, under many draws of labels.
 
-        Labels are drawn for neighbouring atoms together where these are many.
+        One draw for each of some moves, or so many draws without any. Labels are drawn for
+        neighbouring atoms together where these are many.
         """
-        if len(atoms) <= MOST_ATOMS:
-            p = np.clip(atoms.positive / atoms.weight, 0.0, 1.0)
-            positives = drawn_positives(atoms.weight, p, 0, n_draws, seed)
-        else:
-            atoms, windows = atoms.compressed(MOST_ATOMS, windows)
-            # Groups so heavy that their labels are nearly normal are quick to draw.
-            variance = float(np.sum(atoms.positive * (1 - atoms.positive / atoms.weight)))
-            most = int(np.clip(variance / HEAVY, FEWEST_GROUPS, MOST_ATOMS))
-            atoms, windows = atoms.compressed(most, windows)
-            positives = drawn_masses(atoms.weight, atoms.positive, n_draws, seed)
-        return np.stack(
-            [self._safe_values(atoms.relabelled(positive), windows) for positive in positives]
+        few, ends = atoms.compressed(MOST_ATOMS, windows)
+        # Groups so heavy that their labels are nearly normal are quick to draw.
+        variance = float(np.sum(few.positive * (1 - few.positive / few.weight)))
+        most = int(np.clip(variance / HEAVY, FEWEST_GROUPS, MOST_ATOMS))
+        few, ends = few.compressed(most, ends)
+        p = np.clip(few.positive / few.weight, 0.0, 1.0)
+        p = np.tile(p, (moves, 1)) if isinstance(moves, int) else moves.of(p)
+        positives = drawn_masses(few.weight, p, seed)
+        # What grouping moves the value by is known, and taken back.
+        coarse = self._safe_values(few, ends) - self._safe_values(atoms, windows)
+        drawn = []
+        for start, end, moved in zip(*ends, np.nan_to_num(coarse).tolist(), strict=True):
+            kept = np.r_[0:start, end : len(few)]
+            part = positives[:, kept]
+            weight = np.broadcast_to(few.weight[kept], part.shape)
+            drawn.append(self._values_under(few.p[kept], weight, part) - moved)
+        return drawn
+
+    def _moved_draws(
+        self,
+        summary: Summary,
+        prediction: IntArray,
+        withheld: Mask,
+        moves: Moves,
+        seed: int,
+    ) -> tuple[FloatArray, FloatArray]:
+        window = None if withheld.all() else summary.window(withheld)
+        if window is not None:
+            before, after = self._drawn_values(self._atoms(summary), window, moves, seed)
+            return before, after
+        (before,) = self._drawn_values(self._atoms(summary), NOTHING, moves, seed)
+        if not withheld.any():
+            return before, before
+        if withheld.all():
+            return before, np.full(len(moves), np.nan)
+        kept = self._atoms(summary.only(~withheld))
+        (after,) = self._drawn_values(kept, NOTHING, moves, seed)
+        return before, after
+
+    def _misfit_of(
+        self, labelled: LabelledReplicates, prediction: IntArray, kept: Mask, seed: int
+    ) -> FloatArray:
+        order = np.argsort(labelled.compact, kind="stable")
+        order = order[kept[order]]
+        if not len(order):
+            return np.full(len(labelled), np.nan)
+        p = labelled.compact[order]
+        # Of one replicate the rows are told apart; of many, neighbours are one atom.
+        first = _first_of_groups(p, len(p) if len(labelled) == 1 else MOST_GROUPS)
+        weight = labelled.weight[:, order]
+        total, observed, expected = (
+            np.add.reduceat(mass, first, axis=1)
+            for mass in (
+                weight,
+                weight * (labelled.codes[order] == 1),
+                weight * labelled.believed[:, order],
+            )
         )
+        return self._values_under(p[first], total, observed) - self._values_under(
+            p[first], total, expected
+        )
+
+    def _values_under(self, p: FloatArray, weight: FloatArray, positive: FloatArray) -> FloatArray:
+        """Return the value of each row of weights and positive masses; NaN where undefined."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = self._values_of_masses(p, positive, weight - positive)
+        if values is None:
+            parts = zip(weight, positive, strict=True)
+            return np.array([self._value(Atoms(p, *part)) for part in parts], dtype=np.float64)
+        total, own = weight.sum(axis=1), positive.sum(axis=1)
+        shares = self._shares
+        gone = (own <= shares[0] * total) | (total - own <= shares[1] * total)
+        return np.where(gone, np.nan, values)
+
+    def _values_of_masses(
+        self, p: FloatArray, positive: FloatArray, negative: FloatArray
+    ) -> FloatArray | None:
+        """Return the value of each row of masses, in the order of p; None if not made for it."""
+        return None
 
     def _before_and_after(
         self, summary: Summary, prediction: IntArray, withheld: Mask
@@ -281,15 +362,6 @@ class RankingMetric(Metric):
             return super()._before_and_after(summary, prediction, withheld)
         before, after = self._safe_values(self._atoms(summary), window)
         return float(before), float(after)
-
-    def _paired_draws(
-        self, summary: Summary, prediction: IntArray, withheld: Mask, n_draws: int, seed: int
-    ) -> tuple[FloatArray, FloatArray]:
-        window = summary.window(withheld)
-        if window is None:
-            return super()._paired_draws(summary, prediction, withheld, n_draws, seed)
-        drawn = self._drawn_values(self._atoms(summary), window, n_draws, seed)
-        return drawn[:, 0], drawn[:, 1]
 
     def _choose(self, summary: Summary, capacity: float, decision: Decision) -> Choice:
         atoms = self._atoms(summary)
@@ -308,9 +380,18 @@ class RankingMetric(Metric):
             points.append(Point(choice, best.value, float(weight[best.end] - weight[best.start])))
         return points
 
+    def _resolved(self, decision: Decision) -> Decision:
+        """Return the metric's own threshold for ``"auto"``; without one that is argmax."""
+        return "optimal" if decision == "auto" else decision
+
+    def _rule(self, summary: Summary, decision: Decision) -> DecisionRule:
+        nothing = BestWindow(0, 0, float("nan"))
+        return self._as_choice(self._atoms(summary), nothing, decision).rule
+
     def _as_choice(self, atoms: Atoms, window: BestWindow, decision: Decision) -> Choice:
+        # The threshold that the metric itself is taken at, where it has one.
         rule: DecisionRule = Argmax()
-        if decision == "optimal":
+        if self._resolved(decision) == "optimal":
             threshold = self._threshold(atoms, window.start, window.end)
             rule = rule if threshold is None else Threshold(threshold)
         return Choice(Interval(*atoms.ends(window.start, window.end)), rule)
@@ -334,8 +415,7 @@ class RankingMetric(Metric):
         return summary.ranked(None if self.bins == "auto" else self.bins)
 
     def _value(self, atoms: Atoms) -> float:
-        nothing = np.zeros(1, dtype=np.intp)
-        return float(self._safe_values(atoms, Windows(nothing, nothing))[0])
+        return float(self._safe_values(atoms, NOTHING)[0])
 
     def _candidates(self, atoms: Atoms, capacity: float) -> Windows:
         """Return the windows worth looking at; all, unless these are very many."""
@@ -422,3 +502,12 @@ _DEFAULTS: dict[str, Any] = RankingMetric.__init__.__kwdefaults__ or {}
 
 def _atoms_of_labels(codes: IntArray, rows: Summary) -> Atoms:
     return Atoms.from_labels(codes, rows.proba[:, 1], sample_weight=rows.weight)
+
+
+def _first_of_groups(p: FloatArray, most: int) -> IntArray:
+    """Return where groups of ascending values begin; equal ones are never apart."""
+    distinct = np.append(0, np.flatnonzero(np.diff(p)) + 1)
+    if len(distinct) <= most:
+        return distinct
+    even = np.searchsorted(distinct, np.arange(most) * len(p) // most)
+    return np.unique(distinct[np.minimum(even, len(distinct) - 1)])

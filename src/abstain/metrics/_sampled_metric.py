@@ -67,6 +67,7 @@ class SampledMetric(Metric):
     0.025
     """
 
+    n_replicates: ClassVar[int] = 100
     summary: ClassVar[str] = "any function of labels and scores, by sampled labels"
 
     def __init__(
@@ -145,7 +146,7 @@ class SampledMetric(Metric):
         return self._labels(summary, prediction).values(n_draws, seed)
 
     def _choose(self, summary: Summary, capacity: float, decision: Decision) -> Choice:
-        if decision != "argmax":
+        if decision == "optimal":
             raise ValueError(
                 f'`decision` must be "argmax" for a SampledMetric; got {decision!r}. '
                 f"If the metric is a function of the confusion matrix, use ConfusionMetric."

@@ -11,6 +11,7 @@ from abstain.metrics._estimation import Estimation
 from abstain.metrics._operating_point import (
     LEVEL_TOLERANCE,
     OperatingPointMetric,
+    boundaries_reaching,
     touching_windows,
 )
 from abstain.metrics._sampled_windows import smoothed
@@ -80,6 +81,11 @@ class SensitivityAtSpecificity(OperatingPointMetric):
         return specificity_thresholds(
             atoms.negative_below, *windows, self.specificity - LEVEL_TOLERANCE
         )
+
+    def _thresholds_of_masses(
+        self, p: FloatArray, positive_below: FloatArray, negative_below: FloatArray
+    ) -> IntArray:
+        return boundaries_reaching(negative_below, self.specificity)
 
     def _rate(
         self, above: tuple[FloatArray, FloatArray], kept: tuple[FloatArray, FloatArray]

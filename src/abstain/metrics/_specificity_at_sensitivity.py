@@ -6,6 +6,7 @@ from abstain._inputs import FloatArray, IntArray
 from abstain.metrics._estimation import Estimation
 from abstain.metrics._operating_point import (
     OperatingPointMetric,
+    boundaries_keeping,
     sensitivity_thresholds,
     touching_windows,
 )
@@ -57,6 +58,11 @@ class SpecificityAtSensitivity(OperatingPointMetric):
 
     def _thresholds(self, atoms: Atoms, windows: Windows) -> IntArray:
         return sensitivity_thresholds(atoms, windows, self.sensitivity)
+
+    def _thresholds_of_masses(
+        self, p: FloatArray, positive_below: FloatArray, negative_below: FloatArray
+    ) -> IntArray:
+        return boundaries_keeping(positive_below, self.sensitivity)
 
     def _rate(
         self, above: tuple[FloatArray, FloatArray], kept: tuple[FloatArray, FloatArray]

@@ -24,6 +24,10 @@ class Choice(NamedTuple):
         prediction = self.rule.predict(proba)
         return prediction, self.region.contains(proba, prediction)
 
+    def predicted(self, proba: FloatArray) -> tuple[IntArray, Mask]:
+        """Return the predicted column of each row, and that none is withheld."""
+        return self.rule.predict(proba), np.zeros(len(proba), dtype=np.bool_)
+
     def withheld(self, proba: FloatArray) -> Mask:
         """Return whether each row is withheld; nothing is predicted where that is not needed."""
         if self.region.reads_prediction:

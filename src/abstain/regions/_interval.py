@@ -60,7 +60,7 @@ class Interval(Region):
             return away
         low, high = _log_odds(self.lower), _log_odds(self.upper)
         middle = 0.5 * (low + high)
-        threshold = getattr(rule, "threshold", None)
+        threshold = None if rule is None else rule.threshold
         if threshold is not None and self.lower < threshold < self.upper:
             middle = _log_odds(threshold)
         below, above = max(middle - low, _NARROW), max(high - middle, _NARROW)

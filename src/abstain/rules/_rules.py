@@ -16,16 +16,29 @@ from abstain._numerics import Registry, plain
 
 __all__ = ["Argmax", "BestGain", "DecisionRule", "Threshold", "from_dict"]
 
+# A threshold that no probability reaches.
+_NEVER = float(np.nextafter(1.0, 2.0))
+
 
 class DecisionRule(ABC):
     """A function from probability vectors to column numbers, as a dataclass."""
 
     #: The registered name.
     kind: ClassVar[str]
+    #: The probability from which on the positive class of two is predicted, if that is the rule.
+    threshold: float | None
 
     @abstractmethod
     def predict(self, proba: FloatArray) -> IntArray:
         """Return the predicted column of each row."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Say in a few words which class is predicted."""
+
+    @abstractmethod
+    def in_words(self, positive: str) -> str:
+        """Say in a sentence which class is predicted, the positive one of two by its name."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain data."""
@@ -42,12 +55,21 @@ class Argmax(DecisionRule):
     """Predict the most probable class, the first of equals."""
 
     kind: ClassVar[str] = "argmax"
+    threshold = None
 
     def predict(self, proba: FloatArray) -> IntArray:
         """Return the column of the largest probability in each row."""
         if proba.ndim == 1:
             return (proba > 0.5).astype(np.intp)
         return highest_columns(proba)
+
+    def describe(self) -> str:
+        """Say in a few words which class is predicted."""
+        return "the most probable class"
+
+    def in_words(self, positive: str) -> str:
+        """Say in a sentence which class is predicted."""
+        return f"predicts {self.describe()}"
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
@@ -74,6 +96,22 @@ class Threshold(DecisionRule):
         p = proba if proba.ndim == 1 else proba[:, 1]
         return (p >= self.threshold).astype(np.intp)
 
+    def describe(self) -> str:
+        """Say in a few words which class is predicted."""
+        if self.threshold <= 0:
+            return "everything positive"
+        return "nothing positive" if self.threshold > 1 else f"positive from p >= {self._shown}"
+
+    def in_words(self, positive: str) -> str:
+        """Say in a sentence which class is predicted."""
+        if 0 < self.threshold <= 1:
+            return f"predicts {positive} where its probability is at least {self._shown}"
+        return f"predicts {positive} {'never' if self.threshold > 1 else 'always'}"
+
+    @property
+    def _shown(self) -> str:
+        return f"{self.threshold:.4g}"
+
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Return the rule that ``to_dict`` described."""
@@ -92,12 +130,39 @@ class BestGain(DecisionRule):
     """
 
     kind: ClassVar[str] = "best-gain"
+    threshold = None
 
     gains: FloatArray
 
     def predict(self, proba: FloatArray) -> IntArray:
         """Return the column with the highest expected gain in each row."""
         return best_gain(both_columns(proba), self.gains)
+
+    def describe(self) -> str:
+        """Say in a few words which class is predicted."""
+        return "the class of highest expected gain"
+
+    def in_words(self, positive: str) -> str:
+        """Say in a sentence which class is predicted."""
+        return f"predicts {self.describe()}, which need not be the most probable"
+
+    def simplified(self) -> DecisionRule:
+        """Return the rule as a threshold where it is one, else itself.
+
+        Of two classes the gain of predicting the second over the first is a straight line in p.
+        Where that rises the second is predicted above its zero: at equal gains it is the first,
+        hence from the next number on.
+        """
+        if self.gains.shape != (2, 2):
+            return self
+        at_0, at_1 = (self.gains[:, 1] - self.gains[:, 0]).tolist()
+        if at_0 <= 0 and at_1 <= 0:
+            return Threshold(_NEVER)
+        if at_0 > 0 and at_1 > 0:
+            return Threshold(0.0)
+        if at_0 > at_1:
+            return self
+        return Threshold(float(np.nextafter(at_0 / (at_0 - at_1), np.inf)))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:

@@ -33,12 +33,19 @@ class LabelledSummary:
         How much each row counts.
     edges : ndarray
         Of a compact source: the levels of certainty between which rows were joined.
+    held_out : LabelledSummary or None
+        The same examples with probabilities by calibrators that did not see them, where those
+        above are by one that did.
+    numbers : ndarray of shape (n,) or None
+        Of held-out examples: which of the others they are.
     """
 
     proba: FloatArray
     codes: IntArray | None = None
     weight: FloatArray | None = None
     edges: FloatArray = field(default_factory=lambda: np.empty(0))
+    held_out: "LabelledSummary | None" = None
+    numbers: IntArray | None = None
 
     @property
     def labels(self) -> IntArray:
@@ -87,7 +94,8 @@ class LabelledSummary:
         first: IntArray = np.zeros(len(total), dtype=np.intp)
         first[index] = np.arange(len(index))
         proba = sums[present] / total[present, None]
-        return type(self)(proba, self.labels[first][present], total[present], edges)
+        held_out = None if self.held_out is None else self.held_out.compact()
+        return type(self)(proba, self.labels[first][present], total[present], edges, held_out)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the source as plain data."""
@@ -96,15 +104,17 @@ class LabelledSummary:
             "label": self.labels.tolist(),
             "weight": None if self.weight is None else self.weight.tolist(),
             "edges": self.edges.tolist(),
+            "held_out": None if self.held_out is None else self.held_out.to_dict(),
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Return the source that ``to_dict`` described."""
-        weight = data["weight"]
+        weight, held_out = data["weight"], data.get("held_out")
         return cls(
             proba=np.array(data["proba"], dtype=np.float64),
             codes=np.array(data["label"], dtype=np.intp),
             weight=None if weight is None else np.array(weight, dtype=np.float64),
             edges=np.array(data["edges"], dtype=np.float64),
+            held_out=None if held_out is None else cls.from_dict(held_out),
         )

@@ -19,7 +19,7 @@ from abstain._kernels.adapt import adapted, adapted_positive
 from abstain._kernels.softmax import scaled_softmax
 from abstain.summaries._atoms import Atoms, Windows
 
-__all__ = ["BinarySummary", "RowSummary", "Summary", "summarise"]
+__all__ = ["BinarySummary", "RowSummary", "Summary", "fewer", "summarise"]
 
 # From this many rows on, two classes are summed in this many bins of p. A power of two keeps the
 # edges of bins exact.
@@ -123,9 +123,17 @@ class Summary(ABC):
         """Return nothing, and the marked part, as windows of the atoms; None if it is not one."""
         return None
 
-    def for_likelihood(self) -> tuple[FloatArray, FloatArray | None]:
+    def like_this(self, proba: FloatArray) -> FloatArray:
+        """Return other probability vectors as this set would hold them."""
+        return proba
+
+    def for_likelihood(self, most: int = MOST_ATOMS) -> tuple[FloatArray, FloatArray | None]:
         """Return vectors and weights on which a likelihood of class proportions may be taken."""
         return self.proba, self.weight
+
+    def sketch(self, most: int) -> tuple[FloatArray, FloatArray]:
+        """Return about so many vectors and weights that stand for all, to tell how they move."""
+        return fewer(*self.for_likelihood(most), most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,6 +284,16 @@ class BinarySummary(Summary):
             return None
         return Windows(np.array([0, start]), np.array([0, start + count]))
 
+    def like_this(self, proba: FloatArray) -> FloatArray:
+        """Return other vectors at the middle of the bins they fall in, where there are bins."""
+        atoms = self.atoms
+        if atoms.upper is None:
+            return proba
+        p = proba[:, 1]
+        at = np.maximum(np.searchsorted(atoms.p, p, side="right") - 1, 0)
+        inside = (atoms.p[at] <= p) & (p < np.where(atoms.upper[at] < 1, atoms.upper[at], 2.0))
+        return both_columns(np.where(inside, atoms.middle[at], p))
+
     def merged(self, other: Self) -> Self:
         """Return the atoms of both."""
         return replace(
@@ -286,15 +304,26 @@ class BinarySummary(Summary):
             lightest=min(self.lightest, other.lightest),
         )
 
-    def for_likelihood(self) -> tuple[FloatArray, FloatArray | None]:
-        """Return the mean probabilities of at most about ``MOST_ATOMS`` groups of atoms."""
-        if len(self.atoms) <= MOST_ATOMS:
+    def for_likelihood(self, most: int = MOST_ATOMS) -> tuple[FloatArray, FloatArray | None]:
+        """Return the mean probabilities of at most about so many groups of atoms."""
+        if len(self.atoms) <= most:
             return self.proba, self.weight
         if self.atoms.equal_weight is not None:
-            p, weight = self.atoms.in_equal_groups(MOST_ATOMS)
+            p, weight = self.atoms.in_equal_groups(most)
             return both_columns(p), weight
-        few, _ = self.atoms.compressed(MOST_ATOMS)
+        few, _ = self.atoms.compressed(most)
         return both_columns(few.positive / few.weight), few.weight
+
+
+def fewer(
+    proba: FloatArray, weight: FloatArray | None, most: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return evenly spaced vectors of a set, at most so many, and the weight each stands for."""
+    count = np.ones(len(proba)) if weight is None else weight
+    part = slice(None, None, max(-(-len(proba) // most), 1))
+    if not count[part].any():
+        return proba, count
+    return np.ascontiguousarray(proba[part]), count[part] * (count.sum() / count[part].sum())
 
 
 def summarise(

@@ -1,0 +1,101 @@
+"""What else might have been: probabilities moved, labelled rows drawn again.
+
+A replicate is a few numbers for the batch (slopes, biases, ratios) and a weight for each labelled
+row. All replicates of a figure are made together, as arrays with one row for each.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from abstain._inputs import FloatArray, IntArray
+from abstain._kernels.adapt import adapted, adapted_positive
+
+__all__ = ["LabelledReplicates", "Moves"]
+
+_SMALLEST = np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """From the probabilities as estimated to those that might have been, many times.
+
+    Parameters
+    ----------
+    slope, bias : ndarray of shape (n_replicates, n_classes)
+        ``softmax(slope * log p + bias)`` in place of p, at the source's class proportions.
+    ratios : ndarray of shape (n_replicates, n_classes)
+        Then adapted by these.
+    used : ndarray of shape (n_classes,)
+        What the probabilities are adapted by already, which is undone first.
+    """
+
+    slope: FloatArray
+    bias: FloatArray
+    ratios: FloatArray
+    used: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.slope)
+
+    def __getitem__(self, chosen: slice) -> "Moves":
+        return Moves(self.slope[chosen], self.bias[chosen], self.ratios[chosen], self.used)
+
+    @property
+    def undoing(self) -> FloatArray:
+        """The ratios that lead back to the source's class proportions."""
+        return 1 / np.maximum(self.used, _SMALLEST)
+
+    def of(self, proba: FloatArray) -> FloatArray:
+        """Return the moved probabilities: a row for each replicate, one more dimension.
+
+        Of two classes those of the positive one, of shape (n_replicates, n).
+        """
+        bias = self.bias + np.log(np.maximum(self.ratios, _SMALLEST))
+        if proba.ndim == 1 or proba.shape[1] == 2:
+            p = np.ascontiguousarray(proba if proba.ndim == 1 else proba[:, 1])
+            p = adapted_positive(p, self.undoing)
+            logits = self.slope[:, 1:] * np.log(np.maximum(p, _SMALLEST))
+            logits -= self.slope[:, :1] * np.log(np.maximum(1 - p, _SMALLEST))
+            logits += bias[:, 1:] - bias[:, :1]
+            moved: FloatArray = expit(logits, out=logits)
+            return moved
+        source = adapted(np.ascontiguousarray(proba), self.undoing)
+        logits = self.slope[:, None, :] * np.log(np.maximum(source, _SMALLEST))
+        logits += bias[:, None, :]
+        logits -= logits.max(axis=2, keepdims=True)
+        np.exp(logits, out=logits)
+        logits /= logits.sum(axis=2, keepdims=True)
+        return logits
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledReplicates:
+    """Labelled rows with, in each replicate, a weight and what is believed of their labels.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n, n_classes)
+        The probabilities as estimated, at the batch's class proportions; they order, predict
+        and withhold.
+    codes : ndarray of shape (n,)
+        True columns.
+    weight : ndarray of shape (n_replicates, n)
+        How much each row counts, as one of the batch.
+    believed : ndarray of shape (n_replicates, n, n_classes), or (n_replicates, n) for two classes
+        The probabilities of the replicate; of two classes those of the positive one.
+    """
+
+    proba: FloatArray
+    codes: IntArray
+    weight: FloatArray
+    believed: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    @property
+    def compact(self) -> FloatArray:
+        """The probabilities as estimated, of two classes those of the positive one."""
+        return self.proba[:, 1] if self.proba.shape[1] == 2 else self.proba
