@@ -4,6 +4,7 @@ The cost-based view of abstention (Chow, 1970), which the paper sets against its
 of abstaining that depends on the true class is what the paper leaves to future work.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +23,9 @@ from abstain._kernels.confusion import expected_confusion
 from abstain.metrics import Decision, Metric, RankingMetric
 from abstain.regions import Choice, GainThreshold, ScoreThreshold
 from abstain.rules import Argmax, BestGain
+from abstain.selection._decision import own_choice
 from abstain.selection._window_search import most_valuable_window
-from abstain.summaries import RowSummary, Summary
+from abstain.summaries import LabelledSummary, RowSummary, Summary
 
 __all__ = ["Cost"]
 
@@ -101,7 +103,7 @@ class Cost:
         metric: Metric | None = None,
         *,
         sample_weight: ArrayLike | None = None,
-        decision: Decision = "argmax",
+        decision: Decision = "auto",
     ) -> Choice:
         """Choose whom to withhold so that the total expected cost is least.
 
@@ -113,7 +115,7 @@ class Cost:
             The metric that ``value_of_metric`` is for.
         sample_weight : array-like of shape (n,), optional
             How much each row counts.
-        decision : {"argmax", "optimal"}
+        decision : {"auto", "argmax", "optimal"}
             How the kept rows are predicted, where ``value_of_metric`` is given; with ``errors``
             it is always the class of least expected cost.
 
@@ -126,7 +128,12 @@ class Cost:
         return self.choose_for(RowSummary(rows, weight), metric, decision=decision)
 
     def choose_for(
-        self, summary: Summary, metric: Metric | None = None, *, decision: Decision = "argmax"
+        self,
+        summary: Summary,
+        metric: Metric | None = None,
+        *,
+        decision: Decision = "auto",
+        labelled: LabelledSummary | None = None,
     ) -> Choice:
         """Choose for a batch that is checked and summarised."""
         n_classes = len(summary.class_sums)
@@ -143,7 +150,9 @@ class Cost:
                 decision=decision,
             )
             return metric._choose(summary, 0.0, decision) if best is None else best.choice
-        return self._along_budgets(summary, metric, decision)
+        return self._along_budgets(
+            summary, metric, lambda mark: own_choice(metric, summary, mark, decision, labelled)
+        )
 
     def expected(
         self,
@@ -217,15 +226,17 @@ class Cost:
             return Choice(ScoreThreshold("max-probability", above), Argmax())
         # The least number above 0: at equal cost the prediction stands.
         region = GainThreshold(errors - abstain[:, None], float(np.nextafter(0.0, 1.0)))
-        return Choice(region, BestGain(-errors))
+        return Choice(region, BestGain(-errors).simplified())
 
-    def _along_budgets(self, summary: Summary, metric: Metric, decision: Decision) -> Choice:
+    def _along_budgets(
+        self, summary: Summary, metric: Metric, family: Callable[[float], Choice]
+    ) -> Choice:
         """Try the metric's own choice for many capacities; take the one that is worth most."""
         total = summary.total
         sign = 1.0 if metric.greater_is_better else -1.0
 
         def worth(capacity: float) -> tuple[float, Choice]:
-            choice = metric._choose(summary, capacity, decision)
+            choice = family(capacity)
             columns, out = choice.apply(summary.proba)
             if out.all():
                 return -np.inf, choice

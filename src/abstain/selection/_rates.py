@@ -4,13 +4,16 @@ They are what screening guidelines ask for, and what label shift leaves alone: t
 proportions are not in them.
 """
 
+from typing import ClassVar
+
 import numpy as np
 
-from abstain._inputs import IntArray, Mask
+from abstain._inputs import FloatArray, IntArray, Mask
 from abstain._kernels.confusion import expected_confusion
+from abstain.metrics import BaseConfusionMetric
 from abstain.summaries import Summary
 
-__all__ = ["RATES", "expected_rate"]
+__all__ = ["RATES", "Rate", "expected_rate"]
 
 #: The column whose recall each rate is.
 RATES = {"sensitivity": 1, "specificity": 0}
@@ -39,3 +42,30 @@ def expected_rate(name: str, summary: Summary, prediction: IntArray, kept: Mask)
     confusion = expected_confusion(summary.proba, prediction, weight, kept)
     row = confusion[RATES[name]]
     return float(row[RATES[name]] / row.sum()) if row.sum() > 0 else float("nan")
+
+
+class Rate(BaseConfusionMetric):
+    """Sensitivity or specificity of predictions as they are, to say how sure it is.
+
+    Parameters
+    ----------
+    rate : {"sensitivity", "specificity"}
+    """
+
+    value_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    binary_only: ClassVar[bool] = True
+
+    def __init__(self, rate: str) -> None:
+        self.rate = rate
+        super().__init__()
+
+    @property
+    def name(self) -> str:
+        """Sensitivity or specificity."""
+        return self.rate
+
+    def value(self, confusion: FloatArray) -> float:
+        """Return the share of right predictions of the class; NaN where there is none of it."""
+        own = RATES[self.rate]
+        total = confusion[own].sum()
+        return float(confusion[own, own] / total) if total > 0 else float("nan")

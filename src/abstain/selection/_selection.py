@@ -6,23 +6,35 @@ metric-agnostic score (its Section 4).
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self, get_args
+from typing import Any, Self
 
 import numpy as np
 
 from abstain import scores
-from abstain._inputs import FloatArray, check_budget
-from abstain.metrics import BudgetCurve, Decision, Metric
-from abstain.regions import Choice, ScoreThreshold, score_threshold
-from abstain.rules import Argmax
+from abstain._inputs import FloatArray, IntArray, Mask, check_budget
+from abstain.metrics import BudgetCurve, Decision, Metric, check_decision
+from abstain.regions import Choice, Region, ScoreThreshold, score_threshold
+from abstain.rules import Argmax, DecisionRule
 from abstain.selection._class_thresholds import choose_class_thresholds
 from abstain.selection._cost import Cost
-from abstain.selection._target import Family, Target, check_target, choose_for_target
+from abstain.selection._decision import as_now, own_choice, rule_for
+from abstain.selection._target import (
+    Family,
+    Memory,
+    Target,
+    check_target,
+    choose_for_target,
+)
 from abstain.summaries import LabelledSummary, Summary
 
 __all__ = ["Selection"]
 
 Score = str | Callable[..., FloatArray]
+
+#: The region that a score gives for a capacity, and which rows that withholds.
+Regions = Callable[[float], tuple[Region, Mask]]
+# A score knows no predictions.
+_NOT_READ: IntArray = np.empty(0, dtype=np.intp)
 
 
 @dataclass(frozen=True)
@@ -39,15 +51,17 @@ class Selection:
         What abstaining and errors cost.
     score : str or callable, optional
         Withhold by this score of uncertainty instead of by the metric.
-    decision : {"argmax", "optimal"}
-        How the kept rows are predicted.
+    decision : {"auto", "argmax", "optimal"}
+        How the kept rows are predicted: as the most probable class; as the class that suits the
+        metric best; or, by ``"auto"``, the latter where it is expected to help. With a score the
+        rule is fitted to what the score leaves.
     """
 
     budget: float | None = None
     target: Target | None = None
     cost: Cost | None = None
     score: Score | None = None
-    decision: Decision = "argmax"
+    decision: Decision = "auto"
 
     def check(self, metric: Metric) -> None:
         """Raise if the parameters do not go together or are not what they should be."""
@@ -57,8 +71,7 @@ class Selection:
                 f"Pass exactly one of `budget`, `target`, `cost`; "
                 f"got {' and '.join(given) if given else 'none of them'}."
             )
-        if self.decision not in get_args(Decision):
-            raise ValueError(f'`decision` must be "argmax" or "optimal"; got {self.decision!r}.')
+        check_decision(self.decision)
         if self.budget is not None:
             check_budget(self.budget)
         if self.target is not None:
@@ -85,6 +98,7 @@ class Selection:
         seed: int = 0,
         labelled: LabelledSummary | None = None,
         weights: FloatArray | None = None,
+        tried: Memory | None = None,
     ) -> Choice:
         """Choose whom to withhold.
 
@@ -97,16 +111,20 @@ class Selection:
         seed : int
             Seeds a random score.
         labelled : LabelledSummary, optional
-            The validation data, which ``score="class-thresholds"`` needs.
+            The validation data, which ``score="class-thresholds"`` needs, and which check what
+            ``decision="auto"`` fits to the metric.
         weights : ndarray of shape (n_classes,), optional
             Target over source proportions, for the same.
+        tried : dict, optional
+            What searches for a target looked at before on the same summary.
 
         Returns
         -------
         Choice
         """
+        now = self._as_now(labelled, weights)
         if self.cost is not None:
-            return self.cost.choose_for(summary, metric, decision=self.decision)
+            return self.cost.choose_for(summary, metric, decision=self.decision, labelled=now)
         family = self.family(metric, summary, seed, labelled, weights)
         if self.target is not None:
             return choose_for_target(
@@ -115,6 +133,8 @@ class Selection:
                 summary,
                 decision=self.decision,
                 family=None if self.score is None else family,
+                labelled=now,
+                tried=tried,
             )
         return family(self.capacity(summary))
 
@@ -130,7 +150,7 @@ class Selection:
     ) -> BudgetCurve:
         """Choose for each of many budgets, in the order that this selection has."""
         capacities = [summary.capacity(budget) for budget in budgets]
-        if self.score is None:
+        if self.score is None and metric.ranks:
             points = metric._curve(summary, capacities, self.decision)
         else:
             family = self.family(metric, summary, seed, labelled, weights)
@@ -146,11 +166,38 @@ class Selection:
         weights: FloatArray | None = None,
     ) -> Family:
         """Return what would be withheld for each capacity."""
+        now = self._as_now(labelled, weights)
         if self.score is None:
-            return lambda capacity: metric._choose(summary, capacity, self.decision)
+            return lambda capacity: own_choice(metric, summary, capacity, self.decision, now)
         if self.score == scores.CLASS_THRESHOLDS:
-            return _class_thresholds(metric, summary, labelled, weights)
-        return _by_score(self.score, summary, seed)
+            regions = _class_thresholds(metric, summary, now)
+        else:
+            regions = _by_score(self.score, summary, seed)
+
+        def family(capacity: float) -> Choice:
+            region, withheld = regions(capacity)
+            return Choice(region, rule_for(metric, summary, withheld, self.decision, now))
+
+        return family
+
+    def rule(
+        self,
+        metric: Metric,
+        summary: Summary,
+        withheld: Mask,
+        labelled: LabelledSummary | None = None,
+        weights: FloatArray | None = None,
+    ) -> DecisionRule:
+        """Return how to predict what is kept, where something else says what is withheld."""
+        now = self._as_now(labelled, weights)
+        return rule_for(metric, summary, withheld, self.decision, now)
+
+    def _as_now(
+        self, labelled: LabelledSummary | None, weights: FloatArray | None
+    ) -> LabelledSummary | None:
+        if labelled is None or weights is None:
+            return None
+        return as_now(labelled, weights)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the selection as plain data."""
@@ -170,13 +217,21 @@ class Selection:
         cost = data["cost"]
         return cls(**{**data, "cost": None if cost is None else Cost.from_dict(cost)})
 
+    def settled(self, choice: Choice) -> Self:
+        """Return the selection for choosing again without the labels that settled the rule.
+
+        Where argmax was chosen it stays: a policy no longer has the rows that may have denied
+        another rule.
+        """
+        return replace(self, decision="argmax") if choice.rule == Argmax() else self
+
     def plain(self) -> Self:
         """Return the selection with Python's own numbers, which JSON can hold."""
         budget = self.budget.item() if isinstance(self.budget, np.generic) else self.budget
         return replace(self, budget=budget)
 
 
-def _by_score(score: Score, summary: Summary, seed: int) -> Family:
+def _by_score(score: Score, summary: Summary, seed: int) -> Regions:
     """Return the regions that withhold the highest scores within a capacity.
 
     The class proportions that ``"js-divergence"`` compares with are those of the batch; they are
@@ -188,29 +243,23 @@ def _by_score(score: Score, summary: Summary, seed: int) -> Family:
     elif score == "js-divergence":
         parameters = {"priors": (summary.class_sums / summary.class_sums.sum()).tolist()}
     everything = ScoreThreshold(score, threshold=-np.inf, parameters=parameters)
-    values = everything.score(summary.proba, np.empty(0, dtype=np.intp))
+    values = everything.score(summary.proba, _NOT_READ)
 
-    def family(capacity: float) -> Choice:
+    def regions(capacity: float) -> tuple[Region, Mask]:
         threshold = score_threshold(values, capacity, summary.weight)
-        return Choice(replace(everything, threshold=threshold), Argmax())
+        return replace(everything, threshold=threshold), values >= threshold
 
-    return family
+    return regions
 
 
 def _class_thresholds(
-    metric: Metric,
-    summary: Summary,
-    labelled: LabelledSummary | None,
-    weights: FloatArray | None,
-) -> Family:
-    if labelled is None or weights is None:
+    metric: Metric, summary: Summary, labelled: LabelledSummary | None
+) -> Regions:
+    if labelled is None:
         raise ValueError('`score` "class-thresholds" needs the labelled validation data.')
-    # The validation data as they would look with the batch's class proportions.
-    moved = weights[labelled.labels]
-    as_now = replace(
-        labelled.at(weights),
-        weight=moved if labelled.weight is None else moved * labelled.weight,
-    )
-    return lambda capacity: Choice(
-        choose_class_thresholds(metric, summary, capacity, as_now), Argmax()
-    )
+
+    def regions(capacity: float) -> tuple[Region, Mask]:
+        region = choose_class_thresholds(metric, summary, capacity, labelled)
+        return region, region.contains(summary.compact, _NOT_READ)
+
+    return regions

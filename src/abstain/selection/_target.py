@@ -16,11 +16,12 @@ from abstain import metrics
 from abstain.exceptions import TargetUnreachable
 from abstain.metrics import Decision, Metric, RankingMetric, SensitivityAtSpecificity
 from abstain.regions import Choice
+from abstain.selection._decision import own_choice
 from abstain.selection._rates import RATES, expected_rate
 from abstain.selection._window_search import smallest_window
-from abstain.summaries import Summary
+from abstain.summaries import LabelledSummary, Summary
 
-__all__ = ["Family", "Target", "check_target", "choose_for_target"]
+__all__ = ["Family", "Memory", "Target", "check_target", "choose_for_target"]
 
 Target = float | Mapping[str, float]
 #: What would be withheld for a capacity; the metric's own choice, or that of a score.
@@ -62,8 +63,10 @@ def choose_for_target(
     target: Target,
     summary: Summary,
     *,
-    decision: Decision = "argmax",
+    decision: Decision = "auto",
     family: Family | None = None,
+    labelled: LabelledSummary | None = None,
+    tried: "Memory | None" = None,
 ) -> Choice:
     """Choose as little as possible to withhold so that the rest reaches a target.
 
@@ -77,10 +80,15 @@ def choose_for_target(
         and becomes part of the rule.
     summary : Summary
         The batch, adapted.
-    decision : {"argmax", "optimal"}
+    decision : {"auto", "argmax", "optimal"}
         How the rest is predicted.
     family : callable, optional
         What would be withheld for a capacity, in place of the metric's own choice.
+    labelled : LabelledSummary, optional
+        The validation data as they would look now, which check what ``"auto"`` fits.
+    tried : dict, optional
+        What was looked at before on the same summary, and is now, so that raising a target does
+        not begin anew.
 
     Returns
     -------
@@ -114,12 +122,12 @@ def choose_for_target(
         own, way = metric, decision
 
         def family(capacity: float) -> Choice:
-            return own._choose(summary, capacity, way)
+            return own_choice(own, summary, capacity, way, labelled)
 
     goals: list[Goal] = (
         [(metric, target)] if not isinstance(target, Mapping) else [*target.items()]
     )
-    return _Scan(goals, summary, family).smallest()
+    return _Scan(goals, summary, family, metric.name, {} if tried is None else tried).smallest()
 
 
 def _checked_value(value: float, bounds: tuple[float, float], what: str) -> float:
@@ -146,17 +154,27 @@ def _by_windows(
 
 
 @dataclass(frozen=True)
-class _Tried:
+class Tried:
     """What a capacity gives: the choice, its weight, and each goal's value."""
 
     choice: Choice
     weight: float
     values: dict[str, float]
-    shortfall: float
+    signs: dict[str, float]
 
-    @property
-    def reached(self) -> bool:
-        return self.shortfall <= TOLERANCE
+    def shortfall(self, goals: dict[str, float]) -> float:
+        """Return by how much the worst of some goals is missed."""
+        missed = [
+            self.signs[name] * (goal - self.values[name])
+            if np.isfinite(self.values[name])
+            else np.inf
+            for name, goal in goals.items()
+        ]
+        return max(0.0, *missed)
+
+
+#: By the metric that orders the rows, and the capacity.
+Memory = dict[tuple[str, float], Tried | None]
 
 
 @dataclass(frozen=True)
@@ -166,23 +184,25 @@ class _Scan:
     goals: list[Goal]
     summary: Summary
     family: Family
+    order: str
+    tried: Memory
 
     def smallest(self) -> Choice:
         n, total = self.summary.n_rows, self.summary.total
         counted = self.summary.counted and n <= _MOST_COUNTS
         steps = n if counted else _COARSE
-        best: _Tried | None = None
+        best: Tried | None = None
         for k in range(steps):
             tried = self._try(total * k / steps)
-            if tried is not None and tried.reached:
+            if tried is not None and self._reached(tried):
                 if not counted and k > 0:
                     tried = self._refined(total * (k - 1) / steps, total * k / steps, tried)
                 return tried.choice
-            if tried is not None and (best is None or tried.shortfall < best.shortfall):
+            if tried is not None and (best is None or self._short(tried) < self._short(best)):
                 best = tried
         self._give_up(best)
 
-    def _refined(self, low: float, high: float, found: _Tried) -> _Tried:
+    def _refined(self, low: float, high: float, found: Tried) -> Tried:
         """Look between two capacities, finer and finer, for an earlier one that does."""
         unit = 1.0 if self.summary.counted else 1e-6 * self.summary.total
         while high - low > unit:
@@ -190,14 +210,28 @@ class _Scan:
             marks = np.linspace(low, high, steps + 1)
             for before, mark in pairwise(marks[:-1]):
                 tried = self._try(float(mark))
-                if tried is not None and tried.reached:
+                if tried is not None and self._reached(tried):
                     found, low, high = tried, float(before), float(mark)
                     break
             else:
                 low = float(marks[-2])
         return found
 
-    def _try(self, capacity: float) -> _Tried | None:
+    def _short(self, tried: Tried) -> float:
+        return tried.shortfall(
+            {name if isinstance(name, str) else name.name: goal for name, goal in self.goals}
+        )
+
+    def _reached(self, tried: Tried) -> bool:
+        return self._short(tried) <= TOLERANCE
+
+    def _try(self, capacity: float) -> Tried | None:
+        key = self.order, capacity
+        if key not in self.tried:
+            self.tried[key] = self._try_anew(capacity)
+        return self.tried[key]
+
+    def _try_anew(self, capacity: float) -> Tried | None:
         choice = self.family(capacity)
         summary = self.summary
         prediction, withheld = choice.apply(summary.proba)
@@ -205,25 +239,22 @@ class _Scan:
             return None
         kept = ~withheld
         rest, columns = summary.only(kept), prediction[kept]
-        values, shortfall = {}, 0.0
-        for name, goal in self.goals:
-            sign = 1.0
+        values, signs = {}, {}
+        for name, _ in self.goals:
             if isinstance(name, str) and name in RATES:
-                value = expected_rate(name, summary, prediction, kept)
-            else:
-                metric = metrics.get(name)
-                sign = 1.0 if metric.greater_is_better else -1.0
-                value = metric._expected(rest, columns)
-                name = metric.name
-            values[name] = value
-            shortfall = max(shortfall, np.inf if np.isnan(value) else sign * (goal - value))
-        return _Tried(choice, summary.total - rest.total, values, shortfall)
+                values[name], signs[name] = expected_rate(name, summary, prediction, kept), 1.0
+                continue
+            metric = metrics.get(name)
+            called = name if isinstance(name, str) else metric.name
+            values[called] = metric._expected(rest, columns)
+            signs[called] = 1.0 if metric.greater_is_better else -1.0
+        return Tried(choice, summary.total - rest.total, values, signs)
 
-    def _give_up(self, best: _Tried | None) -> NoReturn:
+    def _give_up(self, best: Tried | None) -> NoReturn:
         wanted = ", ".join(
             f"{name if isinstance(name, str) else name.name} {goal:g}" for name, goal in self.goals
         )
-        if best is None or not np.isfinite(best.shortfall):
+        if best is None or not np.isfinite(self._short(best)):
             raise TargetUnreachable(f"No abstention leaves {wanted} defined: a class is absent.")
         got = ", ".join(f"{name} {value:.4g}" for name, value in best.values.items())
         raise TargetUnreachable(

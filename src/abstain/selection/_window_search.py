@@ -48,7 +48,7 @@ def smallest_window(
     summary: Summary,
     target: float,
     *,
-    decision: Decision = "argmax",
+    decision: Decision = "auto",
 ) -> tuple[WindowChoice | None, WindowChoice | None]:
     """Return the lightest window whose withholding brings the metric to the target.
 
@@ -60,7 +60,7 @@ def smallest_window(
         The batch, adapted.
     target : float
         The value to reach.
-    decision : {"argmax", "optimal"}
+    decision : {"auto", "argmax", "optimal"}
         How the kept rows are predicted.
 
     Returns
@@ -95,7 +95,7 @@ def most_valuable_window(
     *,
     value_of_metric: float,
     abstention_costs: FloatArray,
-    decision: Decision = "argmax",
+    decision: Decision = "auto",
 ) -> WindowChoice | None:
     """Return the window for which the metric's worth less the cost of abstaining is highest.
 
@@ -109,7 +109,7 @@ def most_valuable_window(
         What the metric is worth per row, for a value of 1.
     abstention_costs : ndarray of shape (2,)
         What withholding one negative and one positive costs.
-    decision : {"argmax", "optimal"}
+    decision : {"auto", "argmax", "optimal"}
         How the kept rows are predicted.
 
     Returns
