@@ -5,19 +5,20 @@ withhold what helps the metric most (the paper's Section 5).
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Self, get_args
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abstain import calibration, metrics, scores, shift
-from abstain._flow import Outcome, Uncertainty, adapted_in_place, flow
+from abstain._flow import Outcome, adapted_in_place, flow, labelled_rows, warn_of
 from abstain._inputs import (
     FloatArray,
     Scale,
     both_columns,
     check_classes,
     check_labels,
+    check_level,
     check_same_length,
     check_sample_weight,
     check_scores,
@@ -37,7 +38,7 @@ from abstain.certificates import (
     split_for_certificate,
 )
 from abstain.decisions import Decisions
-from abstain.exceptions import NotIdentifiable
+from abstain.estimation import LEVEL
 from abstain.metrics import Decision, Metric
 from abstain.policy import Policy
 from abstain.regions import Choice
@@ -74,18 +75,27 @@ class Abstainer(Parameters):
         ``"max-probability"``; the metric is then only estimated. ``"class-thresholds"`` are
         chosen for the metric on the validation data; ``"dropout-variance"`` needs draws, see
         :meth:`decide`.
-    decision : {"argmax", "optimal"}
-        Predict the most probable class, or the class that suits the metric best.
+    decision : {"auto", "argmax", "optimal"}
+        How rows are predicted. ``"argmax"``: as the most probable class. ``"optimal"``: as suits
+        the metric best. ``"auto"``: at the threshold of a metric of an operating point, such as
+        sensitivity at a specificity; as the class of least expected cost for a cost; for other
+        metrics of a confusion matrix as suits them best where that is expected to help and does
+        so on the labelled rows too; by argmax for accuracy, for metrics of the order alone such
+        as auROC, and for precision or recall alone, which would be served by next to no
+        predictions or by nothing else. With ``score`` the same for the rows that the score
+        leaves. A policy keeps argmax, where that was chosen, when it adapts.
     calibration : Calibrator or str
         How scores become calibrated probabilities.
     shift : ShiftEstimator or str
-        How the target's class proportions are estimated.
+        How the batch's class proportions are estimated. ``"auto"`` adapts by maximum likelihood
+        if label shift explains the batch's scores, and leaves the probabilities as they are if
+        it does not.
     scale : {"probabilities", "logits"}
         What the scores are; never guessed.
-    uncertainty : {"labels", "labels+priors", "labels+priors+calibration"}
-        What the intervals of ``decisions.estimate`` hold: the noise of the unknown labels alone,
-        also that of the estimated class proportions, or also that of the calibration. The last
-        calibrates and adapts again on 25 resamples of the validation data and the batch.
+    level : float
+        How often the intervals of ``decisions.estimate`` are to hold the realised value, in
+        (0, 1). They hold the noise of the unknown labels, of the class proportions, of the
+        calibration, and how far the labelled rows contradict the probabilities.
     random_state : int, Generator or None
         Seeds whatever is drawn at random. A fixed number gives the same answer on any
         number of threads.
@@ -124,11 +134,11 @@ class Abstainer(Parameters):
         confidence: float | None = None,
         prior_range: tuple[ArrayLike, ArrayLike] | None = None,
         score: str | Callable[..., FloatArray] | None = None,
-        decision: Decision = "argmax",
+        decision: Decision = "auto",
         calibration: Calibrator | str = "auto",
-        shift: ShiftEstimator | str = "em",
+        shift: ShiftEstimator | str = "auto",
         scale: Scale = "probabilities",
-        uncertainty: Uncertainty = "labels",
+        level: float = LEVEL,
         random_state: Any = None,
     ) -> None:
         self.metric = metric
@@ -142,7 +152,7 @@ class Abstainer(Parameters):
         self.calibration = calibration
         self.shift = shift
         self.scale = scale
-        self.uncertainty = uncertainty
+        self.level = level
         self.random_state = random_state
 
     def fit(
@@ -196,7 +206,7 @@ class Abstainer(Parameters):
         self.metric_ = metric
         self.calibrator_ = calibrator
         self.classes_ = calibrator.classes_
-        self._labelled = self._calibrated(values[fitting], codes[fitting], part)
+        self._labelled = labelled_rows(calibrator.picked, values[fitting], codes[fitting], part)
         self._certifying: LabelledSummary | None = None
         if certifying is not None:
             self._certifying = self._calibrated(values[certifying], codes[certifying], None)
@@ -236,33 +246,32 @@ class Abstainer(Parameters):
         proba = self.calibrator_.picked.compact(given.values)
         weight = check_sample_weight(sample_weight, n_rows=len(proba))
         seed = check_seed(self.random_state)
-        try:
-            found = flow(
-                proba,
-                weight,
-                labelled=self._labelled,
-                shift=shift.get(self.shift),
-                metric=self.metric_,
-                selection=self._selection,
-                seed=seed,
-                uncertainty=self.uncertainty,
-                choose=None if self.confidence is None else self._certified,
-                values=None
-                if score_samples is None
-                else lambda estimator: self._variance(score_samples, estimator, len(proba)),
-            )
-        except NotIdentifiable as error:
-            names = ", ".join(repr(label) for label in self.classes_[[*error.columns]].tolist())
-            raise NotIdentifiable(
-                f"{error} These columns are the classes {names}.", error.columns
-            ) from error
+        found = flow(
+            proba,
+            weight,
+            labelled=self._labelled,
+            shift=shift.get(self.shift),
+            metric=self.metric_,
+            selection=self._selection,
+            seed=seed,
+            level=self.level,
+            classes=self.classes_.tolist(),
+            choose=None if self.confidence is None else self._certified,
+            values=None
+            if score_samples is None
+            else lambda estimator: self._variance(score_samples, estimator, len(proba)),
+        )
+        warn_of(found.assumption)
         return self._policy(found).decided(
             found.proba,
             abstain=found.abstain,
             sample_weight=weight,
             seed=seed,
-            uncertainty=self.uncertainty,
-            moves=found.moves,
+            level=self.level,
+            assumption=found.assumption,
+            replicates=found.replicates,
+            other=found.other,
+            reached=found.reached,
             values=found.values,
             known_estimate=found.estimate,
             frame=given.source,
@@ -280,11 +289,12 @@ class Abstainer(Parameters):
             rule=found.choice.rule,
             metric=self.metric_,
             estimate=found.estimate,
-            selection=self._selection.plain(),
+            selection=self._selection.plain().settled(found.choice),
             # A fitted estimator holds the batch; the policy needs to know only how to estimate.
             shift=clone(found.estimator),
             source=self._labelled.compact(),
             certificate=found.certificate,
+            assumption=found.assumption,
         )
 
     @property
@@ -359,9 +369,5 @@ class Abstainer(Parameters):
             check_confidence(self.confidence)
         elif self.prior_range is not None:
             raise ValueError("`prior_range` is for a certificate; pass `confidence` with it.")
-        if self.uncertainty not in get_args(Uncertainty):
-            raise ValueError(
-                f"`uncertainty` must be one of {', '.join(map(repr, get_args(Uncertainty)))}; "
-                f"got {self.uncertainty!r}."
-            )
+        check_level(self.level)
         shift.get(self.shift)

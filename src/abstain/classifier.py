@@ -32,11 +32,11 @@ from sklearn.utils.validation import (
 )
 
 from abstain import metrics, shift
-from abstain._flow import Uncertainty
 from abstain._inputs import FloatArray, Mask, Scale, check_budget, check_proba
 from abstain.abstainer import Abstainer
 from abstain.calibration import Calibrator
 from abstain.decisions import Decisions
+from abstain.estimation import LEVEL
 from abstain.metrics import Decision, Metric
 from abstain.policy import Policy
 from abstain.shift import ShiftEstimator
@@ -62,7 +62,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     budget, target, cost, confidence : optional
         How much to withhold, as for :class:`abstain.Abstainer`; a budget of 0.1 where none of
         the first three is given.
-    prior_range, uncertainty, decision : optional
+    prior_range, level, decision : optional
         As for :class:`abstain.Abstainer`.
     calibration : Calibrator or str
         How scores become calibrated probabilities.
@@ -116,10 +116,10 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         cost: Any = None,
         confidence: float | None = None,
         prior_range: Any = None,
-        uncertainty: Uncertainty = "labels",
-        decision: Decision = "argmax",
+        level: float = LEVEL,
+        decision: Decision = "auto",
         calibration: Calibrator | str = "auto",
-        shift: ShiftEstimator | str = "em",
+        shift: ShiftEstimator | str = "auto",
         cv: Any = 5,
         random_state: Any = None,
     ) -> None:
@@ -130,7 +130,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.cost = cost
         self.confidence = confidence
         self.prior_range = prior_range
-        self.uncertainty = uncertainty
+        self.level = level
         self.decision = decision
         self.calibration = calibration
         self.shift = shift
@@ -268,7 +268,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             **modes,
             confidence=self.confidence,
             prior_range=self.prior_range,
-            uncertainty=self.uncertainty,
+            level=self.level,
             decision=self.decision,
             calibration=self.calibration,
             shift=self.shift,

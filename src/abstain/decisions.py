@@ -1,5 +1,6 @@
 """Decisions: what was decided about each row of a batch, and what it is expected to do."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -7,13 +8,13 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from abstain._flow import Uncertainty
 from abstain._inputs import FloatArray, IntArray, Mask, both_columns, to_native_frame
 from abstain.certificates import Certificate
-from abstain.estimation import Estimate, Move, estimate_choice, estimate_rows
+from abstain.estimation import LEVEL, Decided, Drawn, Estimate, Replicates, drawn_rows
 from abstain.metrics import Metric
 from abstain.regions import Choice
-from abstain.summaries import summarise
+from abstain.shift import Assumption
+from abstain.summaries import Summary, summarise
 
 __all__ = ["Decisions"]
 
@@ -46,8 +47,12 @@ class Decisions(Generic[P]):
         What held-out labels prove about the rule, where that was asked for.
     sample_weight : ndarray of shape (n,) or None
         How much each row counts.
-    uncertainty : str
-        What the intervals of the estimate hold.
+    level : float
+        How often the interval of the estimate is meant to hold.
+    assumption : Assumption or None
+        What the figures rest on, the evidence, and what speaks against it.
+    reached : float or None
+        How probably the kept rows reach the target that was asked for.
     values : ndarray of shape (n,) or None
         The score that ordered the rows, where the probabilities do not tell it.
     frame : frame or None
@@ -66,8 +71,11 @@ class Decisions(Generic[P]):
     certificate: Certificate | None = None
     sample_weight: FloatArray | None = None
     seed: int = 0
-    uncertainty: Uncertainty = "labels"
-    moves: tuple[Move, ...] = ()
+    level: float = LEVEL
+    assumption: Assumption | None = None
+    replicates: tuple[Replicates, ...] = ()
+    other: Callable[[], Replicates] | None = None
+    reached: float | None = None
     values: FloatArray | None = None
     known_estimate: Estimate | None = None
     frame: Any = None
@@ -101,14 +109,41 @@ class Decisions(Generic[P]):
         """The metric before and after abstaining, estimated on these rows without labels."""
         if self.known_estimate is not None:
             return self.known_estimate
-        how: dict[str, Any] = {"seed": self.seed, "moves": self.moves}
+        return self._drawn(self.replicates).estimate(self.level)
+
+    @cached_property
+    def alternative(self) -> Estimate | None:
+        """The same under the other assumption, where one was chosen of two; see ``assumption``."""
+        if self.other is None:
+            return None
+        return self._drawn((self.other(),)).estimate(self.level)
+
+    def _drawn(self, replicates: tuple[Replicates, ...]) -> Drawn:
         by_rule = self.metric.ranks and self.values is None
         if by_rule and (self.choice.withheld(self.compact) == self.abstain).all():
             bins = self.metric.bins_for(len(self))
             atoms = self.metric._summarised(self.compact, self.sample_weight, bins)
-            return estimate_choice(self.metric, atoms, self.choice, **how)
+            decided = self.metric._applied(self.choice, atoms)
+            return self.drawn_on(atoms, self.choice, decided, replicates)
         rows = summarise(self.proba, self.sample_weight)
-        return estimate_rows(self.metric, rows, self.columns, self.abstain, **how)
+        return self.drawn_on(rows, self.choice, (self.columns, self.abstain), replicates)
+
+    def drawn_on(
+        self,
+        summary: Summary,
+        choice: Choice,
+        decided: Decided,
+        replicates: tuple[Replicates, ...] | None = None,
+    ) -> Drawn:
+        """Draw what a choice would do to these rows, from a summary and what it does to that."""
+        replicates = self.replicates if replicates is None else replicates
+        labelled = None
+        if replicates:
+            proba = replicates[0].labelled.proba
+            # What a score from outside would do to labelled rows nobody knows.
+            labelled = choice.apply(proba) if self.values is None else choice.predicted(proba)
+        how: dict[str, Any] = {"replicates": replicates, "seed": self.seed}
+        return drawn_rows(self.metric, summary, decided, labelled, **how)
 
     @property
     def gain(self) -> FloatArray:
@@ -124,8 +159,11 @@ class Decisions(Generic[P]):
         if score is not None:
             return score
         sign = 1.0 if self.metric.greater_is_better else -1.0
-        improvement = sign * (self.estimate.after.value - self.estimate.before.value)
-        each = np.nan_to_num(improvement) / max(int(self.abstain.sum()), 1)
+        bins = self.metric.bins_for(len(self))
+        summary = self.metric._summarised(self.compact, self.sample_weight, bins)
+        decided = self.metric._applied(self.choice, summary)
+        before, after = self.metric._before_and_after(summary, *decided)
+        each = np.nan_to_num(sign * (after - before)) / max(int(self.abstain.sum()), 1)
         return np.where(self.abstain, each, 0.0)
 
     @property
@@ -139,16 +177,21 @@ class Decisions(Generic[P]):
         """Return one row per decision, in the kind of frame that the scores came in.
 
         The frame's index and its columns that are no scores come first, then ``abstain``,
-        ``reason`` (the region that withholds the row, or nothing), ``prediction``, ``gain``
-        and the probability of each class as ``p_`` and its name. Scores that came as an array
+        ``reason`` (the region that withholds the row, or nothing), ``prediction``, ``threshold``
+        (the probability from which on the positive class is predicted, the same in every row;
+        only where the rule is a threshold), ``gain`` and the probability of each class as ``p_``
+        and its name. Scores that came as an array
         give a frame of pandas, Polars or PyArrow, the first of them that is installed.
         """
         columns: dict[str, Any] = {
             "abstain": self.abstain,
             "reason": np.where(self.abstain, self.choice.region.describe(), ""),
             "prediction": self.prediction,
-            "gain": self.gain,
         }
+        threshold = self.choice.rule.threshold
+        if threshold is not None:
+            columns["threshold"] = np.full(len(self), threshold)
+        columns["gain"] = self.gain
         for name, values in zip(self.classes.tolist(), self.proba.T, strict=True):
             columns[f"p_{name}"] = values
         return to_native_frame(columns, like=self.frame, carried=self.carried)

@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import re
-import warnings
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -21,21 +20,25 @@ from numpy.typing import ArrayLike, NDArray
 import abstain
 from abstain import calibration, metrics, regions, rules, shift
 from abstain._files import write_text
-from abstain._flow import adapted_in_place, flow
+from abstain._flow import Basis, adapted_in_place, basis_of, flow, warn_of
 from abstain._inputs import FloatArray, both_columns, check_sample_weight, read_scores
 from abstain.calibration import Calibrator
 from abstain.certificates import Certificate
 from abstain.decisions import Decisions
-from abstain.estimation import Estimate
-from abstain.exceptions import AssumptionWarning, PolicyError
+from abstain.estimation import LEVEL, Estimate
+from abstain.exceptions import AbstainError, PolicyError
 from abstain.metrics import Metric
 from abstain.regions import Choice, Region
 from abstain.rules import DecisionRule
 from abstain.selection import Selection
-from abstain.shift import LabelShiftCheck, ShiftEstimator, ratio_of_priors
-from abstain.summaries import LabelledSummary, summarise
+from abstain.shift import Assumption, ShiftEstimator, ratio_of_priors
+from abstain.summaries import LabelledSummary, fewer, summarise
 
 __all__ = ["Policy"]
+
+# A batch of fewer rows says next to nothing about itself; of more, some do.
+_FEWEST_CHECKED = 100
+_MOST_CHECKED = 20_000
 
 FORMAT = "abstain-policy"
 SCHEMA_VERSION = 1
@@ -75,8 +78,8 @@ class Policy:
         A compact summary of the validation data; for :meth:`adapt`.
     certificate : Certificate or None
         What held-out labels prove about the rule.
-    assumption : LabelShiftCheck or None
-        Of an adapted policy: whether label shift explains the recent scores.
+    assumption : Assumption or None
+        What the class proportions rest on, the evidence, and what speaks against it.
     created : str
         When, in UTC.
     version : str
@@ -95,7 +98,7 @@ class Policy:
     shift: ShiftEstimator | None = None
     source: LabelledSummary | None = None
     certificate: Certificate | None = None
-    assumption: LabelShiftCheck | None = None
+    assumption: Assumption | None = None
     created: str = field(default_factory=_now)
     version: str = abstain.__version__
 
@@ -106,7 +109,7 @@ class Policy:
     def __repr__(self) -> str:
         return (
             f"<Policy: {len(self.classes)} classes, metric {self.metric.name}, withholds "
-            f"{self.region.describe()}, made {self.created}>"
+            f"{self.region.describe()}, predicts {self.rule.describe()}, made {self.created}>"
         )
 
     @property
@@ -137,14 +140,42 @@ class Policy:
             The decision about a row depends on that row alone.
         """
         given = read_scores(scores, self.classes)
-        proba = self._compact(given.values)
+        proba = self.calibrator.compact(given.values)
+        weight = check_sample_weight(sample_weight, n_rows=len(proba))
+        basis = self._basis(proba, weight)
+        proba = adapted_in_place(proba, self._weights)
+        if basis is not None:
+            warn_of(basis.assumption)
         return self.decided(
             proba,
             abstain=self.choice.withheld(proba),
-            sample_weight=check_sample_weight(sample_weight, n_rows=len(proba)),
+            sample_weight=weight,
+            level=LEVEL if self.estimate is None else self.estimate.after.level,
             frame=given.source,
             carried=given.others,
+            **({} if basis is None else basis.facts),
         )
+
+    def _basis(self, proba: FloatArray, weight: FloatArray | None) -> Basis | None:
+        """Estimate what new rows leave open, from some of them; None where that cannot be told.
+
+        The rule stays as it is: this is for what is said of its figures.
+        """
+        if self.source is None or self.shift is None or len(proba) < _FEWEST_CHECKED:
+            return None
+        rows = fewer(both_columns(proba), weight, _MOST_CHECKED)
+        try:
+            return basis_of(
+                self.shift,
+                self.source,
+                summarise(rows[0], None if weight is None else rows[1]),
+                seed=0,
+                classes=self.classes.tolist(),
+                at=self._weights,
+            )
+        except AbstainError:
+            # Proportions that these rows cannot tell are those that the rule was made for.
+            return None
 
     def decided(self, proba: FloatArray, **facts: Any) -> "Decisions[Policy]":
         """Return the decisions about rows of calibrated, adapted, compact probabilities."""
@@ -208,11 +239,6 @@ class Policy:
             )
         proba = self.calibrator.compact(read_scores(scores_recent, self.classes).values)
         weight = check_sample_weight(sample_weight, n_rows=len(proba))
-        check = shift.label_shift_check(
-            self.source, summarise(proba, weight), classes=self.classes.tolist()
-        )
-        if not check.fits:
-            warnings.warn(f"Adapting a policy: {check.summary()}", AssumptionWarning, stacklevel=2)
         found = flow(
             proba,
             weight,
@@ -220,7 +246,10 @@ class Policy:
             shift=self.shift,
             metric=self.metric,
             selection=self.selection,
+            level=LEVEL if self.estimate is None else self.estimate.after.level,
+            classes=self.classes.tolist(),
         )
+        warn_of(found.assumption)
         return replace(
             self,
             source_priors=found.estimator.source_priors_,
@@ -229,7 +258,7 @@ class Policy:
             rule=found.choice.rule,
             estimate=found.estimate,
             certificate=None,
-            assumption=check,
+            assumption=found.assumption,
             created=_now(),
             version=abstain.__version__,
         )
@@ -294,7 +323,7 @@ class Policy:
             metric=metrics.from_dict(data["metric"]),
             estimate=_read_optional(Estimate, data["estimate"]),
             certificate=_read_optional(Certificate, data["certificate"]),
-            assumption=_read_optional(LabelShiftCheck, data["assumption"]),
+            assumption=_read_optional(Assumption, data["assumption"]),
             selection=_read_optional(Selection, data["selection"]),
             shift=shift.from_dict(data["shift"]),
             source=_read_optional(LabelledSummary, data["source"]),

@@ -96,7 +96,8 @@ def test_one_score_column_beside_an_id(make):
     by_array = abstainer.fit(clinic.scores_val, clinic.y_val).decide(clinic.scores_val)
     assert (by_frame.abstain == by_array.abstain).all()
     gains = np.unique(column(by_frame.to_frame(), "gain"))
-    improvement = by_frame.estimate.after.value - by_frame.estimate.before.value
+    expected, proba = by_frame.metric.expected, by_frame.proba
+    improvement = expected(proba[~by_frame.abstain]) - expected(proba)
     assert gains == pytest.approx([0, improvement / by_frame.abstain.sum()])
 
 

@@ -1,11 +1,13 @@
 """The metric without labels: what it is on everything and on the kept, and how sure that is."""
 
+from abstain.estimation._estimate import LEVEL as LEVEL
+from abstain.estimation._estimate import Decided as Decided
+from abstain.estimation._estimate import Drawn as Drawn
 from abstain.estimation._estimate import Estimate, EstimatedValue
-from abstain.estimation._estimate import estimate_choice as estimate_choice
-from abstain.estimation._estimate import estimate_rows as estimate_rows
-from abstain.estimation._moves import Move as Move
-from abstain.estimation._moves import calibration_moves as calibration_moves
-from abstain.estimation._moves import prior_moves as prior_moves
+from abstain.estimation._estimate import drawn_choice as drawn_choice
+from abstain.estimation._estimate import drawn_rows as drawn_rows
+from abstain.estimation._replicates import Replicates as Replicates
+from abstain.estimation._replicates import replicated as replicated
 
 __all__ = [
     "Estimate",

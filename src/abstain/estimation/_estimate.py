@@ -1,4 +1,9 @@
-"""Estimates: the metric on all rows and on the kept rows, without labels, with intervals."""
+"""Estimates: the metric on all rows and on the kept rows, without labels, with intervals.
+
+What the probabilities say, rectified by the labelled rows (prediction-powered inference): under
+label shift the validation rows, counted as rows of the batch, tell how wrong the probabilities are
+where rows are kept.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,15 +13,17 @@ import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, Mask
 from abstain._numerics import nan_if_none, plain
-from abstain.estimation._moves import Move
+from abstain.estimation._replicates import Replicates
 from abstain.metrics import Metric
 from abstain.regions import Choice
-from abstain.summaries import Summary
+from abstain.summaries import Moves, Summary
 
-__all__ = ["Estimate", "EstimatedValue", "estimate_choice", "estimate_rows"]
+__all__ = ["LEVEL", "Drawn", "Estimate", "EstimatedValue", "drawn_choice", "drawn_rows"]
 
 LEVEL = 0.9
-N_DRAWS = 200
+
+#: Predicted columns, and what is withheld.
+Decided = tuple[IntArray, Mask]
 
 
 @dataclass(frozen=True)
@@ -28,16 +35,24 @@ class EstimatedValue:
     value : float
         The estimate; NaN where the metric is not defined.
     interval : tuple of float
-        Ends of the 90% interval. It holds the noise of the unknown labels: how the metric would
-        come out over and over if labels were drawn from the probabilities; and, where asked for,
-        the uncertainty of the class proportions and of the calibration.
+        Where the realised value lies as often as ``level`` says. It holds the noise of the
+        unknown labels, that of the class proportions and of the calibration, and how far the
+        labelled rows contradict the probabilities.
+    level : float
+        How often.
     """
 
     value: float
     interval: tuple[float, float]
+    level: float = LEVEL
 
     def __str__(self) -> str:
-        return f"{self.value:.4f} (90% interval {self.interval[0]:.4f} to {self.interval[1]:.4f})"
+        low, high = self.interval
+        return f"{self.value:.4f} ({100 * self.level:g}% interval {low:.4f} to {high:.4f})"
+
+    def holds(self, value: float) -> bool:
+        """Tell whether a realised value lies in the interval."""
+        return bool(self.interval[0] <= value <= self.interval[1])
 
 
 @dataclass(frozen=True)
@@ -50,7 +65,7 @@ class Estimate:
     def to_dict(self) -> dict[str, Any]:
         """Return the estimate as plain data; what is not defined is None."""
         return {
-            moment: plain({"value": part.value, "interval": part.interval})
+            moment: plain({"value": part.value, "interval": part.interval, "level": part.level})
             for moment, part in (("before", self.before), ("after", self.after))
         }
 
@@ -64,70 +79,126 @@ class Estimate:
                     nan_if_none(data[moment]["interval"][0]),
                     nan_if_none(data[moment]["interval"][1]),
                 ),
+                data[moment].get("level", LEVEL),
             )
             for moment in ("before", "after")
         )
         return cls(before=before, after=after)
 
 
-def estimate_choice(
-    metric: Metric, summary: Summary, choice: Choice, *, seed: int = 0, moves: Sequence[Move] = ()
-) -> Estimate:
-    """Estimate what a choice does to a batch, from its summary."""
-    prediction, withheld = metric._applied(choice, summary)
-    return estimate_rows(metric, summary, prediction, withheld, seed=seed, moves=moves)
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """What the metric might come out as, on all rows and on the kept, many times.
+
+    Parameters
+    ----------
+    before, after : ndarray of shape (n_assumptions, n_draws)
+        Under the assumption that was made first, then under others that may be right.
+    """
+
+    before: FloatArray
+    after: FloatArray
+
+    def estimate(self, level: float = LEVEL) -> Estimate:
+        """Return the middle of the draws, and the interval that holds a share of them."""
+        return Estimate(_middle(self.before, level), _middle(self.after, level))
 
 
-def estimate_rows(
+def drawn_choice(
     metric: Metric,
     summary: Summary,
-    prediction: IntArray,
-    withheld: Mask,
+    choice: Choice,
     *,
+    replicates: Sequence[Replicates] = (),
     seed: int = 0,
-    moves: Sequence[Move] = (),
-) -> Estimate:
-    """Estimate a metric on everything and on what is kept, with intervals.
+) -> Drawn:
+    """Draw what a choice does to a batch, from its summary."""
+    decided = metric._applied(choice, summary)
+    labelled = [choice.apply(one.labelled.proba) for one in replicates[:1]]
+    return drawn_rows(metric, summary, decided, *labelled, replicates=replicates, seed=seed)
 
-    With ``moves`` labels are drawn from the probabilities that might have been, too.
+
+def drawn_rows(
+    metric: Metric,
+    summary: Summary,
+    decided: Decided,
+    labelled: Decided | None = None,
+    *,
+    replicates: Sequence[Replicates] = (),
+    seed: int = 0,
+) -> Drawn:
+    """Draw a metric on everything and on what is kept.
+
+    Parameters
+    ----------
+    metric : Metric
+    summary : Summary
+        The batch, adapted.
+    decided, labelled : (ndarray, ndarray)
+        Predicted columns and what is withheld, of the batch and of the labelled rows. Where that
+        is not known of labelled rows, nothing is rectified.
+    replicates : sequence of Replicates
+        What the data leave open, under each assumption that may be right; none for the noise of
+        labels alone.
+    seed : int
     """
-    if not moves:
-        (before, after), drawn = metric._estimated(summary, prediction, withheld, N_DRAWS, seed)
-    else:
-        before, after = metric._before_and_after(summary, prediction, withheld)
-        # Draws of labels that share their probabilities tell less, so there are more of them.
-        each = -(-2 * N_DRAWS // len(moves))
-        parts = [
-            _paired(
-                metric,
-                summary.moved(move.slope, move.bias, move.ratios),
-                prediction,
-                withheld,
-                each,
-                seed + number,
-            )
-            for number, move in enumerate(moves)
-        ]
-        all_before, all_after = zip(*parts, strict=True)
-        drawn = np.concatenate(all_before), np.concatenate(all_after)
-    return Estimate(_with_interval(before, drawn[0]), _with_interval(after, drawn[1]))
+    if not replicates:
+        still = _still(summary, metric.n_replicates)
+        before, after = metric._moved_draws(summary, *decided, still, seed)
+        return Drawn(before[None], after[None])
+    parts = [_drawn_under(metric, summary, decided, labelled, one, seed) for one in replicates]
+    return Drawn(*(np.stack(side) for side in zip(*parts, strict=True)))
 
 
-def _paired(
-    metric: Metric, summary: Summary, prediction: IntArray, withheld: Mask, n_draws: int, seed: int
+def _drawn_under(
+    metric: Metric,
+    summary: Summary,
+    decided: Decided,
+    labelled: Decided | None,
+    replicates: Replicates,
+    seed: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return draws on everything and on what is kept; the same where nothing is withheld."""
-    if withheld.any():
-        return metric._paired_draws(summary, prediction, withheld, n_draws, seed)
-    draws = metric._draws(summary, prediction, n_draws, seed)
-    return draws, draws
+    few = replicates.first(metric.n_replicates)
+    drawn = metric._moved_draws(summary, *decided, few.moves[1:], seed)
+    if labelled is None:
+        return drawn
+    column, out = labelled
+    if not decided[1].any():
+        # Nothing is withheld here, so all labelled rows speak of what is kept.
+        out = np.zeros_like(out)
+    found = metric._misfits(few.observed, column, out, seed)
+    again = metric._misfits(few.again, column[few.part], out[few.part], seed)
+    before, after = (
+        np.clip(side + _misfit(float(at[0]), other), *metric.value_range)
+        for side, at, other in zip(drawn, found, again, strict=True)
+    )
+    return before, after
 
 
-def _with_interval(value: float, draws: FloatArray) -> EstimatedValue:
-    """Return a value with the central interval of its draws, wide enough to hold itself."""
-    finite = draws[np.isfinite(draws)]
-    if not finite.size or not np.isfinite(value):
-        return EstimatedValue(float("nan"), (float("nan"), float("nan")))
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(finite, [tail, 1 - tail])
-    return EstimatedValue(value, (min(float(low), value), max(float(high), value)))
+def _still(summary: Summary, n: int) -> Moves:
+    ones = np.ones((n, summary.proba.shape[1]))
+    return Moves(ones, np.zeros_like(ones), ones, ones[0])
+
+
+def _misfit(found: float, again: FloatArray) -> FloatArray:
+    """Return what to add to each draw: how wrong the probabilities are, and how sure that is.
+
+    Against the same rows as they are: moved probabilities are less sure on average, which the
+    labelled rows tell as well, and so it goes out of the sum.
+    """
+    noise = again[1:] - again[0]
+    defined = np.isfinite(noise)
+    if not defined.any() or not np.isfinite(found):
+        return np.zeros(len(noise))
+    return np.asarray(found + np.where(defined, noise, 0.0))
+
+
+def _middle(draws: FloatArray, level: float) -> EstimatedValue:
+    """Return the median of draws as was assumed, with the interval of all of them."""
+    finite, assumed = (part[np.isfinite(part)] for part in (draws, draws[0]))
+    # Where most draws are not defined, neither is the metric.
+    if 2 * len(assumed) < len(draws[0]):
+        return EstimatedValue(float("nan"), (float("nan"), float("nan")), level)
+    tail = (1 - level) / 2
+    low, high = np.quantile(finite, [tail, 1 - tail]).tolist()
+    return EstimatedValue(float(np.median(assumed)), (low, high), level)

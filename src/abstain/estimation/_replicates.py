@@ -1,0 +1,253 @@
+"""What the data leave open: calibration, class proportions and misfit, drawn together.
+
+A Bayesian bootstrap: every labelled row and every row of the batch gets a random weight of mean 1.
+The calibration follows by one Newton step, the class proportions by a few, and the labelled rows
+count as rows of the batch would. Everything is done on a few thousand rows that stand for all.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from abstain._inputs import FloatArray, IntArray, both_columns
+from abstain.shift import ShiftEstimator
+from abstain.summaries import LabelledReplicates, LabelledSummary, Moves, fewer
+
+__all__ = ["Replicates", "replicated"]
+
+N_REPLICATES = 200
+
+# Numbers held of all replicates together, which bounds the rows that stand for all.
+_MOST_NUMBERS = 2**21
+_MOST_ROWS = 2_048
+_FEWEST_ROWS = 256
+_MOST_OF_BATCH = 1_024
+# Up to this many classes each has a slope of its own.
+_MANY_CLASSES = 20
+# Slopes and biases are held to what they are by so many rows' worth.
+_SLOPE_RIDGE = 20.0
+_BIAS_RIDGE = 2.0
+_MOST_STEP = 3.0
+# The least a slope may be: the order of rows stays.
+_LEAST_SLOPE = 0.05
+# Rows that turned out otherwise, half a row in all for each class (at most four), as in the
+# intervals of a binomial share: what never went wrong still may.
+_SURPRISES = 16
+_MOST_SURPRISING = 4
+_SMALLEST = np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True, eq=False)
+class Replicates:
+    """What else the batch's probabilities might have been, and what labelled rows say of each.
+
+    Attributes
+    ----------
+    moves : Moves
+        From the adapted probabilities of the batch to those at its own class proportions, and
+        then to those of each replicate.
+    labelled : LabelledSummary
+        The validation rows at the class proportions that decisions are made for.
+    believed : ndarray of shape (n, n_classes)
+        Their probabilities at the batch's.
+    importance : ndarray of shape (n,)
+        How much each of them counts as a row of the batch.
+    part, codes : ndarray of shape (m,)
+        Which of them stand for all, and their labels; some turned out otherwise.
+    drawn : ndarray of shape (1 + n_replicates, m)
+        How much those count, as they are and in each replicate.
+    believed_again : ndarray of shape (1 + n_replicates, m, n_classes), or without the last
+        Their probabilities, likewise; of two classes those of the positive one.
+    """
+
+    moves: Moves
+    labelled: LabelledSummary
+    believed: FloatArray
+    importance: FloatArray
+    part: IntArray
+    codes: IntArray
+    drawn: FloatArray
+    believed_again: FloatArray
+
+    @cached_property
+    def observed(self) -> LabelledReplicates:
+        """All labelled rows as they are: one replicate."""
+        proba = self.labelled.proba
+        believed = self.believed[None, :, 1] if proba.shape[1] == 2 else self.believed[None]
+        return LabelledReplicates(proba, self.labelled.labels, self.importance[None], believed)
+
+    @cached_property
+    def again(self) -> LabelledReplicates:
+        """The rows that stand for all, as they are and in every replicate."""
+        proba = np.ascontiguousarray(self.labelled.proba[self.part])
+        return LabelledReplicates(proba, self.codes, self.drawn, self.believed_again)
+
+    def first(self, n: int) -> "Replicates":
+        """Return the first few."""
+        if n >= len(self.drawn) - 1:
+            return self
+        few = slice(n + 1)
+        return replace(
+            self,
+            moves=self.moves[few],
+            drawn=self.drawn[few],
+            believed_again=self.believed_again[few],
+        )
+
+
+def replicated(
+    estimator: ShiftEstimator,
+    labelled: LabelledSummary,
+    sketch: tuple[FloatArray, FloatArray],
+    seed: int,
+    *,
+    at: FloatArray | None = None,
+) -> Replicates:
+    """Return what validation data and a batch leave open.
+
+    Parameters
+    ----------
+    estimator : ShiftEstimator
+        Fitted on the two.
+    labelled : LabelledSummary
+        The validation data, calibrated.
+    sketch : (ndarray, ndarray)
+        Rows of the batch that stand for all, calibrated and not adapted, and their weights.
+    seed : int
+    at : ndarray of shape (n_classes,), optional
+        The ratios to which decisions adapt, where they are not the estimator's.
+    """
+    rng = np.random.default_rng(seed)
+    labelled = labelled.held_out or labelled
+    used = estimator.weights_ if at is None else at
+    n_classes = labelled.proba.shape[1]
+    most = int(np.clip(_MOST_NUMBERS // (N_REPLICATES * n_classes), _FEWEST_ROWS, _MOST_ROWS))
+    part, codes, count = _standing_for_all(labelled, most)
+    weight = _drawn(count, rng)
+    proba = labelled.proba[part]
+    still = _recalibrated(proba, codes, count, weight)
+    again, weight = still.of(proba), np.vstack([count, weight])
+    rows, row_count = fewer(*sketch, _MOST_OF_BATCH)
+    ratios = estimator.ratio_draws(
+        still.of(rows),
+        np.vstack([row_count, _drawn(row_count, rng)]),
+        _means(again, weight),
+        rng,
+    )
+    importance = estimator.importance(labelled, *sketch)
+    ratios = np.vstack([estimator.weights_, ratios])
+    return Replicates(
+        moves=Moves(still.slope, still.bias, ratios, used),
+        labelled=labelled.at(used),
+        believed=labelled.at(estimator.weights_).proba,
+        importance=importance * (1.0 if labelled.weight is None else labelled.weight),
+        part=part,
+        codes=codes,
+        drawn=weight * _importance_again(estimator, ratios, codes, importance[part]),
+        believed_again=_adapted(again, ratios),
+    )
+
+
+def _importance_again(
+    estimator: ShiftEstimator, ratios: FloatArray, codes: IntArray, importance: FloatArray
+) -> FloatArray:
+    """Return how much labelled rows count in each replicate."""
+    by_class = estimator.assumed in ("label-shift", "known-proportions")
+    return ratios[:, codes] if by_class else importance
+
+
+def _standing_for_all(
+    labelled: LabelledSummary, most: int
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return some rows of each class with their labels and counts, and a few surprises."""
+    codes, proba = labelled.labels, labelled.proba
+    count = np.ones(len(codes)) if labelled.weight is None else labelled.weight
+    n_classes = proba.shape[1]
+    parts = [np.flatnonzero((codes == k) & (count > 0)) for k in range(n_classes)]
+    present = [rows for rows in parts if len(rows)]
+    each = max(most // len(present), 1)
+    some = [rows[:: max(-(-len(rows) // each), 1)] for rows in present]
+    counts = [
+        count[few] * (count[rows].sum() / count[few].sum())
+        for few, rows in zip(some, present, strict=True)
+    ]
+    part = np.concatenate(some)
+    # Evenly spaced in certainty, each taken for the likeliest of the other classes.
+    sure = part[np.argsort(proba[part, codes[part]], kind="stable")]
+    surprising = sure[np.linspace(0, len(sure) - 1, _SURPRISES).round().astype(np.intp)]
+    others = proba[surprising].copy()
+    others[np.arange(len(surprising)), codes[surprising]] = -1.0
+    mass = 0.5 * min(n_classes, _MOST_SURPRISING) / _SURPRISES
+    return (
+        np.concatenate([part, surprising]),
+        np.concatenate([codes[part], others.argmax(axis=1)]),
+        np.concatenate([*counts, np.full(len(surprising), mass)]),
+    )
+
+
+def _drawn(count: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Draw weights: a row that stands for many is as sure as many are."""
+    return rng.standard_gamma(np.maximum(count, _SMALLEST), (N_REPLICATES, len(count)))
+
+
+def _means(moved: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return the weighted mean probabilities of each replicate."""
+    total = weight.sum(axis=1)
+    if moved.ndim == 2:
+        return both_columns(np.einsum("bn,bn->b", weight, moved) / total)
+    return np.asarray(np.einsum("bn,bnk->bk", weight, moved) / total[:, None])
+
+
+def _adapted(moved: FloatArray, ratios: FloatArray) -> FloatArray:
+    """Return probabilities adapted to the class proportions of each replicate, in their place."""
+    if moved.ndim == 2:
+        positive = moved * ratios[:, 1:]
+        moved *= -ratios[:, :1]
+        moved += ratios[:, :1]
+        moved += positive
+        np.divide(positive, moved, out=moved, where=moved > 0)
+        return moved
+    moved *= ratios[:, None, :]
+    total = moved.sum(axis=2, keepdims=True)
+    np.divide(moved, total, out=moved, where=total > 0)
+    return moved
+
+
+def _recalibrated(
+    proba: FloatArray, codes: IntArray, count: FloatArray, weight: FloatArray
+) -> Moves:
+    """Return slopes and biases fitted to weighted rows, by one Newton step from none.
+
+    The first are none. The others as they scatter around their mean: what the fit itself gets
+    wrong is for the labelled rows to tell, not for the calibration to take back.
+    """
+    n_classes = proba.shape[1]
+    logs = np.log(np.maximum(proba, _SMALLEST))
+    residual = -proba
+    residual[np.arange(len(codes)), codes] += 1.0
+    own = n_classes <= _MANY_CLASSES
+    # How each logit moves with a class's slope and bias; many classes share one slope.
+    score = np.hstack([residual * logs if own else (residual * logs).sum(1)[:, None], residual])
+    spread = np.hstack([proba * logs, proba] if own else [(proba * logs).sum(1)[:, None], proba])
+    hessian = -(spread * count[:, None]).T @ spread
+    square, cross, plain = (count @ (proba * logs**power) for power in (2, 1, 0))
+    slopes = np.arange(n_classes if own else 1)
+    biases = len(slopes) + np.arange(n_classes)
+    if own:
+        hessian[slopes, slopes] += square
+        hessian[slopes, biases] += cross
+        hessian[biases, slopes] += cross
+    else:
+        hessian[0, 0] += square.sum()
+        hessian[0, biases] += cross
+        hessian[biases, 0] += cross
+    hessian[biases, biases] += plain
+    hessian[slopes, slopes] += _SLOPE_RIDGE
+    hessian[biases, biases] += _BIAS_RIDGE
+    step = np.linalg.solve(hessian, (weight @ score).T).T
+    step = np.clip(step - step.mean(axis=0), -_MOST_STEP, _MOST_STEP)
+    step = np.vstack([np.zeros(step.shape[1]), step])
+    slope = np.maximum(1 + step[:, slopes], _LEAST_SLOPE)
+    slope = np.broadcast_to(slope, (len(step), n_classes))
+    return Moves(slope, step[:, biases], np.ones_like(slope), np.ones(n_classes))
