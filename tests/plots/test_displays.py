@@ -45,9 +45,13 @@ def test_the_curves_are_those_of_the_metric(decided):
 
 
 def test_without_labels_the_curves_are_estimated(decided):
-    display = RocAbstentionDisplay.from_decisions(decided[1])
+    _, decisions = decided
+    display = RocAbstentionDisplay.from_decisions(decisions)
     assert display.ax_.get_title() == "ROC, estimated"
-    assert area(display.after) == pytest.approx(decided[1].estimate.after.value)
+    # What the probabilities say; the estimate takes back what labelled rows say against them.
+    kept = decisions.proba[~decisions.abstain]
+    assert area(display.after) == pytest.approx(decisions.metric.expected(kept))
+    assert decisions.estimate.after.holds(area(display.after))
 
 
 def test_the_region_is_shaded_where_rows_are_withheld(decided):

@@ -4,9 +4,12 @@ Needs Playwright and a Chromium of the system; without either, every test here i
 """
 
 import csv
+import json
 import shutil
 
 import pytest
+
+from abstain.report._html import render
 
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="BROWSER TESTS SKIPPED: playwright is not installed"
@@ -40,6 +43,9 @@ def files(tmp_path_factory, report, four_classes):
     folder = tmp_path_factory.mktemp("pages")
     report.save(folder / "binary.html")
     four_classes.save(folder / "four.html")
+    facts = json.loads(report.to_json())
+    facts["assumption"]["doubts"] = ["Nothing <fits>. Label some rows.", "Two & more."]
+    (folder / "doubtful.html").write_text(render(facts), encoding="utf-8")
     return folder
 
 
@@ -215,7 +221,7 @@ def test_many_classes(opened, four_classes):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nothing_sticks_out_and_text_has_contrast(opened, width, scheme):
-    page = opened(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page = opened("doubtful", viewport={"width": width, "height": 800}, color_scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth") == width
     ratio = page.evaluate(
         """(selectors) => {
@@ -230,9 +236,28 @@ def test_nothing_sticks_out_and_text_has_contrast(opened, width, scheme):
             return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
           }));
         }""",
-        [["body", "body"], [".muted", "body"], ["#budget-text", ".slider"], ["a[href]", "body"]],
+        [
+            ["body", "body"],
+            [".muted", "body"],
+            ["#budget-text", ".slider"],
+            ["a[href]", "body"],
+            [".notice li", ".notice"],
+        ],
     )
     assert ratio >= 4.5
+
+
+def test_doubts_are_read_before_the_slider(opened, report):
+    page = opened("doubtful")
+    notice = page.get_by_role("region", name="What speaks against these figures")
+    assert notice.get_by_role("listitem").all_text_contents() == [
+        "Nothing <fits>. Label some rows.",
+        "Two & more.",
+    ]
+    assert notice.bounding_box()["y"] < page.locator("#budget").bounding_box()["y"]
+    rule = report.facts["steps"][report.facts["chosen"]]["rule"]
+    assert f"For the rest, the rule {rule}." in page.text_content("#region")
+    assert page.text_content("#confusion-note") == f"The rule {rule}."
 
 
 def test_it_prints(opened):

@@ -50,13 +50,16 @@ def test_save_writes_whole_or_not_at_all(report, tmp_path, monkeypatch):
 def test_doubtful_assumptions_and_narrow_intervals_are_said(report):
     facts = json.loads(report.to_json())
     facts["moved"]["check"] = {"fits": False, "p_value": 0.0, "summary": "It does not fit."}
-    facts["trust"]["back_test"].update(inside=3, with_priors=True)
+    facts["assumption"]["doubts"] = ["Class <b> seems to fill the whole batch."]
+    facts["trust"]["back_test"].update(inside=3, too_few=True)
     facts["trust"]["certificate"] = "90% confidence: sensitivity 0.8"
     from abstain.report._html import render
 
     page = render(facts)
     assert "<strong>Doubtful.</strong> It does not fit." in page
+    assert "<li>Class &lt;b&gt; seems to fill the whole batch.</li>" in page
+    assert "3 of 12 intervals held the realised value, where 90% are meant to. That is" in page
     assert "too narrow for these data" in page
     assert "Certificate: 90% confidence" in page
-    facts["trust"]["back_test"]["with_priors"] = False
-    assert "noise of the unknown labels alone" in render(facts)
+    facts["trust"]["back_test"]["too_few"] = False
+    assert "too narrow for these data" not in render(facts)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from abstain import metrics as metric_registry
 from abstain._inputs import FloatArray, IntArray, check_budget, check_seed
 from abstain.decisions import Decisions
-from abstain.estimation import Move, estimate_choice
+from abstain.estimation import LEVEL, Replicates, drawn_choice
 from abstain.metrics import BudgetCurve, Decision, Metric
 from abstain.plots._rows import Classes, Rows
 from abstain.plots._style import SERIES, new_axes
@@ -36,22 +36,25 @@ class AbstentionCurve:
     estimated : ndarray of shape (n_budgets,)
         The metric of the kept rows, estimated without labels.
     intervals : ndarray of shape (n_budgets, 2)
-        Ends of the 90% interval of each estimate.
+        Ends of the interval of each estimate.
     realised : ndarray of shape (n_budgets,) or None
         The metric of the kept rows by their labels, where these are known.
+    level : float
+        How often the intervals are meant to hold.
     """
 
     estimated: FloatArray
     intervals: FloatArray
     realised: FloatArray | None
+    level: float = LEVEL
 
 
 class AbstentionCurveDisplay:
     """The metric of the kept rows against the budget, for one or several methods.
 
-    Lines are estimated without labels, with their 90% bands; where labels are given, dashed
-    lines show what is realised. Make one with :meth:`from_decisions`, :meth:`from_estimator`
-    or :meth:`from_predictions`.
+    Lines are estimated without labels, with their intervals as bands; where labels are given,
+    dashed lines show what is realised. Make one with :meth:`from_decisions`,
+    :meth:`from_estimator` or :meth:`from_predictions`.
 
     Parameters
     ----------
@@ -140,7 +143,8 @@ class AbstentionCurveDisplay:
             decisions.metric,
             (policy.selection or Selection()).decision,
             decisions.seed,
-            decisions.moves,
+            decisions.replicates,
+            decisions.level,
             policy.source,
             ratio_of_priors(policy.priors, policy.source_priors),
         )
@@ -156,7 +160,7 @@ class AbstentionCurveDisplay:
         metric: Metric | str,
         budgets: Sequence[float] = BUDGETS,
         methods: Sequence[str] = METHODS,
-        decision: Decision = "argmax",
+        decision: Decision = "auto",
         sample_weight: ArrayLike | None = None,
         classes: Classes = None,
         random_state: Any = 0,
@@ -176,7 +180,7 @@ class AbstentionCurveDisplay:
             Largest fractions that may be withheld.
         methods : sequence of str
             Names of scores, and ``"delta-metric"`` for what helps the metric most.
-        decision : {"argmax", "optimal"}
+        decision : {"auto", "argmax", "optimal"}
             How the kept rows are predicted, by ``"delta-metric"``.
         sample_weight : array-like of shape (n,), optional
             How much each row counts.
@@ -224,9 +228,9 @@ class AbstentionCurveDisplay:
                     markerfacecolor="white", linestyle="--", label="_nolegend_",
                 )  # fmt: skip
         # What the kinds of line mean, once for all methods.
-        self.ax_.fill_between(
-            percent[:0], [], [], color="0.5", alpha=0.3, label="90% interval of the estimate"
-        )
+        levels = {f"{100 * curve.level:g}%" for curve in self.curves.values()}
+        label = f"{' and '.join(sorted(levels))} interval of the estimate"
+        self.ax_.fill_between(percent[:0], [], [], color="0.5", alpha=0.3, label=label)
         if realised:
             self.ax_.plot([], [], color="0.3", linestyle="-", label="estimated without labels")
             self.ax_.plot([], [], color="0.3", linestyle="--", label="realised")
@@ -249,12 +253,14 @@ class _Way:
     metric: Metric
     decision: Decision
     seed: int
-    moves: tuple[Move, ...] = ()
+    replicates: tuple[Replicates, ...] = ()
+    level: float = LEVEL
     source: LabelledSummary | None = None
     weights: FloatArray | None = None
 
     def curve(self, rows: Rows, method: str, budgets: list[float]) -> AbstentionCurve:
-        selection = Selection(score=method)
+        # What a score that does not know the metric comes with: the most probable class.
+        selection = Selection(score=method, decision="argmax")
         if method == DELTA_METRIC:
             selection = Selection(decision=self.decision)
         summary = self.metric._summarised(rows.proba, rows.weight)
@@ -267,13 +273,16 @@ class _Way:
             weights=self.weights,
         )
         estimates = [
-            estimate_choice(self.metric, summary, choice, seed=self.seed, moves=self.moves)
+            drawn_choice(
+                self.metric, summary, choice, seed=self.seed, replicates=self.replicates
+            ).estimate(self.level)
             for choice in found.choices
         ]
         return AbstentionCurve(
             np.array([estimate.after.value for estimate in estimates]),
             np.array([estimate.after.interval for estimate in estimates]),
             None if rows.codes is None else self._realised(rows, rows.codes, found),
+            self.level,
         )
 
     def _realised(self, rows: Rows, codes: IntArray, curve: BudgetCurve) -> FloatArray:

@@ -209,6 +209,10 @@ def _estimated_again(decisions: Decisions[Policy]) -> ShiftEstimator | None:
         return None
     calibrated = summarise(decisions.compact, decisions.sample_weight).adapted(1 / ratios)
     estimator: ShiftEstimator = clone(policy.shift).fit_summaries(policy.source, calibrated)
+    other, assumption = estimator.other(), decisions.assumption
+    # A close check may come out otherwise on fewer rows; what was assumed stays assumed.
+    if other is not None and assumption is not None and estimator.assumed != assumption.assumed:
+        return other
     return estimator
 
 

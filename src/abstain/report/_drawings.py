@@ -5,9 +5,7 @@ from typing import Any
 import numpy as np
 
 from abstain._inputs import FloatArray
-from abstain.metrics import Metric
 from abstain.report._view import Seen
-from abstain.selection import Selection
 from abstain.summaries import Summary
 
 __all__ = ["confusion", "histogram", "proportions", "roc_points"]
@@ -38,21 +36,12 @@ def roc_points(kept: Summary) -> dict[str, list[float]] | None:
     return {"x": false[picked].round(4).tolist(), "y": true[picked].round(4).tolist()}
 
 
-def confusion(metric: Metric, seen: Seen) -> tuple[FloatArray, float | None]:
-    """Return the expected confusion matrix of what is kept, and its threshold if there is one.
-
-    A metric of an operating point, such as sensitivity at a specificity, is about the
-    predictions at that point, which moves with what is kept.
-    """
-    kept, prediction, threshold = seen.kept, seen.prediction[~seen.withheld], None
-    if metric.ranks and len(prediction):
-        rule = Selection(budget=0.0, decision="optimal").choose(metric, kept).rule
-        threshold = getattr(rule, "threshold", None)
-        if threshold is not None:
-            prediction, threshold = rule.predict(kept.proba), min(threshold, 1.0)
+def confusion(seen: Seen) -> FloatArray:
+    """Return the expected confusion matrix of what is kept, as the rule predicts it."""
+    kept = seen.kept
     mass = kept.proba if kept.weight is None else kept.proba * kept.weight[:, None]
-    matrix: FloatArray = mass.T @ np.eye(mass.shape[1])[prediction]
-    return matrix, threshold
+    matrix: FloatArray = mass.T @ np.eye(mass.shape[1])[seen.prediction[~seen.withheld]]
+    return matrix
 
 
 def proportions(kept: Summary) -> list[float] | None:

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -24,12 +24,12 @@ from abstain.report._moved import moved
 from abstain.report._steps import slider
 from abstain.report._trust import trust
 from abstain.report._view import View
-from abstain.report._words import metric_title
+from abstain.report._words import metric_title, percent, value_in_words
 from abstain.summaries import LabelledSummary
 
 __all__ = ["facts_of"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -74,7 +74,10 @@ def facts_of(
         "rows_drawn": n if view.rows is None else len(view.rows),
         "rows_validation": None if labelled is None else len(labelled.proba),
         "classes": [str(name) for name in decisions.classes.tolist()],
+        "level": decisions.level,
         "before": {"value": before.value, "interval": before.interval},
+        "target": _target(decisions),
+        "assumption": _assumption(decisions),
         "chosen": sliding.chosen,
         "steps": sliding.steps,
         "costs": costs(decisions),
@@ -96,6 +99,45 @@ def facts_of(
     # Seven digits are more than a page can show, and keep it small.
     small: dict[str, Any] = plain(facts, digits=7)
     return small
+
+
+def _target(decisions: Decisions[Policy]) -> str | None:
+    """Say what target was asked for, and how sure it is that the rest reaches it."""
+    selection, sure = decisions.policy.selection, decisions.reached
+    if selection is None or selection.target is None or sure is None:
+        return None
+    asked = selection.target
+    goals = asked if isinstance(asked, Mapping) else {metric_title(decisions.metric): asked}
+    named = " and ".join(f"{name} {value:g}" for name, value in goals.items())
+    chance = "more than 99%" if sure > 0.99 else percent(round(sure, 2))
+    return f"Asked for: {named}. The rest reaches it with a probability of {chance}."
+
+
+def _assumption(decisions: Decisions[Policy]) -> dict[str, Any] | None:
+    """Return what the figures rest on, what speaks against it, and what they are otherwise."""
+    assumption, other = decisions.assumption, decisions.alternative
+    if assumption is None:
+        return None
+    if assumption.assumed == "label-shift":
+        otherwise = "If each score meant what it did on the validation data instead"
+    else:
+        otherwise = "If class proportions had moved instead, and each class looked as it did"
+    return {
+        "assumed": assumption.assumed,
+        "summary": assumption.summary(),
+        "p_value": assumption.p_value,
+        "doubts": list(assumption.doubts),
+        "alternative": None
+        if other is None
+        else {
+            **other.to_dict(),
+            "summary": (
+                f"{otherwise}, the estimated {metric_title(decisions.metric)} would be "
+                f"{value_in_words(other.before)} with nobody referred, and "
+                f"{value_in_words(other.after)} on the rest."
+            ),
+        },
+    }
 
 
 def _metric(metric: Metric) -> dict[str, Any]:

@@ -8,18 +8,19 @@ import json
 from importlib.resources import files
 from typing import Any
 
-from abstain.report._words import NOT_DEFINED, decimals
+from abstain.report._words import NOT_DEFINED, decimals, percent
 
 __all__ = ["render", "script_safe_json"]
 
-# Of ten 90% intervals, seven or fewer that hold are a reason to say so.
-ENOUGH_INSIDE = 0.75
-_NARROW = {
-    False: "So the intervals on this page are too narrow: they hold the noise of the unknown "
-    "labels alone, not how uncertain the class proportions and the calibration are.",
-    True: "So the intervals on this page are too narrow for these data; more validation rows "
-    "would help.",
+_BASIS = {
+    True: "from calibrated probabilities adapted to the estimated class proportions, rectified by "
+    "the labelled rows.",
+    False: "from calibrated probabilities as they are, rectified by the labelled rows.",
 }
+_NARROW = (
+    "That is fewer than chance explains: take the intervals on this page as too narrow for these "
+    "data. More validation rows would help."
+)
 
 
 def render(facts: dict[str, Any]) -> str:
@@ -30,8 +31,12 @@ def render(facts: dict[str, Any]) -> str:
         "headline": html.escape(step["headline"]),
         "metric": html.escape(facts["metric"]["title"]),
         "style": _read("page.css"),
-        "moved": _moved(facts["moved"]),
-        "trust": _trust(facts["trust"], facts["metric"]["title"]),
+        "level": percent(facts["level"]),
+        "basis": _BASIS[facts["moved"]["adapted"]],
+        "notice": _notice(facts["assumption"]),
+        "target": "" if facts["target"] is None else f"<p>{html.escape(facts['target'])}</p>",
+        "moved": _moved(facts),
+        "trust": _trust(facts),
         "reproduce": _reproduce(facts["reproduce"]),
         "facts": script_safe_json(facts),
         "script": _read("page.js"),
@@ -62,31 +67,57 @@ def _read(name: str) -> str:
     return files("abstain.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _moved(moved: dict[str, Any]) -> str:
-    """Return the table of class proportions, and what the tests say, in words."""
-    intervals = moved["interval"] or [None] * len(moved["classes"])
+def _notice(assumption: dict[str, Any] | None) -> str:
+    """Return a box with what speaks against the figures; nothing if all is well."""
+    if assumption is None or not assumption["doubts"]:
+        return ""
+    doubts = "".join(f"<li>{html.escape(doubt)}</li>" for doubt in assumption["doubts"])
+    return (
+        f"<section class='notice' aria-labelledby='h-notice'><h2 id='h-notice'>"
+        f"<span aria-hidden='true'>&#9888;&#65038;</span> What speaks against these figures</h2>"
+        f"<ul>{doubts}</ul></section>"
+    )
+
+
+def _moved(facts: dict[str, Any]) -> str:
+    """Return the table of class proportions, what was assumed and what the tests say, in words."""
+    moved, assumption = facts["moved"], facts["assumption"]
+    columns = {
+        "validation": [f"{share:.1%}" for share in moved["validation"]],
+        f"now ({'estimated' if moved['adapted'] else 'mean probability'})": [
+            f"{share:.1%}" for share in moved["target"]
+        ],
+    }
+    if moved["interval"] is not None:
+        columns[f"{percent(facts['level'])} interval"] = [
+            _ends(each) for each in moved["interval"]
+        ]
+    head = "".join(f"<th scope='col'>{name}</th>" for name in ("class", *columns))
     rows = "".join(
-        f"<tr><th scope='row'>{html.escape(name)}</th><td>{then:.1%}</td><td>{now:.1%}</td>"
-        f"<td>{_ends(interval)}</td></tr>"
-        for name, then, now, interval in zip(
-            moved["classes"], moved["validation"], moved["target"], intervals, strict=True
-        )
+        f"<tr><th scope='row'>{html.escape(name)}</th>"
+        + "".join(f"<td>{cell}</td>" for cell in cells)
+        + "</tr>"
+        for name, *cells in zip(moved["classes"], *columns.values(), strict=True)
     )
     said = [moved["meaning"]]
     if moved["test"] is not None:
         said.append(moved["test"]["summary"])
     text = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in said)
-    if moved["check"] is not None:
-        kind, mark = ("good", "Plausible") if moved["check"]["fits"] else ("bad", "Doubtful")
+    check = moved["check"]
+    if assumption is not None:
+        text += f"<p>{html.escape(assumption['summary'])}</p>"
+        if assumption["alternative"] is not None:
+            text += f"<p>{html.escape(assumption['alternative']['summary'])}</p>"
+    # What fits was said with what was assumed; what does not has more to it.
+    if check is not None and (assumption is None or not check["fits"]):
+        kind, mark = ("good", "Plausible") if check["fits"] else ("bad", "Doubtful")
         text += (
             f"<p class='verdict {kind}'><strong>{mark}.</strong> "
-            f"{html.escape(moved['check']['summary'])}</p>"
+            f"{html.escape(check['summary'])}</p>"
         )
     return (
-        f"{text}<div class='scroll'><table><caption>Class proportions</caption><thead><tr>"
-        f"<th scope='col'>class</th><th scope='col'>validation</th>"
-        f"<th scope='col'>now (estimated)</th><th scope='col'>90% interval</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table></div>"
+        f"{text}<div class='scroll'><table><caption>Class proportions</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
 
@@ -96,8 +127,9 @@ def _ends(interval: list[float] | None) -> str:
     return f"{interval[0]:.1%} to {interval[1]:.1%}"
 
 
-def _trust(trust: dict[str, Any], title: str) -> str:
+def _trust(facts: dict[str, Any]) -> str:
     """Say in words how calibration and the back-test came out."""
+    trust, title = facts["trust"], facts["metric"]["title"]
     sentences = []
     if trust["reason"] is not None:
         sentences.append(trust["reason"])
@@ -107,16 +139,19 @@ def _trust(trust: dict[str, Any], title: str) -> str:
             f"Back-test: {len(test['points'])} batches of {_sizes(test['rows'])} rows with other "
             f"class proportions were drawn from validation rows that the calibration had not "
             f"seen. The estimated {title} missed the realised one by "
-            f"{decimals(test['mean_gap'])} on average, by {decimals(test['largest_gap'])} at "
-            f"most; the 90% interval held it in {test['inside']} of {len(test['points'])}."
+            f"{decimals(test['mean_gap'])} on average, by {decimals(test['largest_gap'])} at most."
         )
+        sentences.append(_coverage(test))
+        if test["left_out"]:
+            sentences.append(
+                f"Too few validation rows to make more or fewer of: {', '.join(test['left_out'])}."
+                f" In these batches they keep their share."
+            )
         if test["undecided"]:
             sentences.append(
                 f"In {test['undecided']} more batches nothing could be estimated: one class was "
                 f"too rare."
             )
-        if test["inside"] < ENOUGH_INSIDE * len(test["points"]):
-            sentences.append(_NARROW[test["with_priors"]])
     if trust["reliability"] is not None:
         sentences.append(
             f"Calibration: on {trust['reliability']['rows']:,} unseen validation rows, "
@@ -129,6 +164,15 @@ def _trust(trust: dict[str, Any], title: str) -> str:
         else "Certificate: none was asked for. The figures are estimates, not guarantees."
     )
     return "".join(f"<p>{html.escape(sentence)}</p>" for sentence in sentences)
+
+
+def _coverage(test: dict[str, Any]) -> str:
+    """Say how many intervals held, and how many are meant to."""
+    said = (
+        f"Coverage: {test['inside']} of {len(test['points'])} intervals held the realised value, "
+        f"where {percent(test['level'])} are meant to."
+    )
+    return f"{said} {_NARROW}" if test["too_few"] else said
 
 
 def _sizes(ends: list[int]) -> str:

@@ -7,12 +7,17 @@ from sklearn.base import clone
 
 from abstain import shift
 from abstain._inputs import FloatArray, read_scores
+from abstain._numerics import plain
 from abstain.decisions import Decisions
 from abstain.policy import Policy
 from abstain.report._view import View
 from abstain.summaries import LabelledSummary, Summary, summarise
 
 __all__ = ["moved"]
+
+_NOT_ADAPTED = (
+    "The probabilities were not adapted; the class proportions now are what their mean says."
+)
 
 
 def moved(view: View, labelled: LabelledSummary | None, scores_target: Any) -> dict[str, Any]:
@@ -23,16 +28,29 @@ def moved(view: View, labelled: LabelledSummary | None, scores_target: Any) -> d
     decisions = view.decisions
     names = [str(name) for name in decisions.classes.tolist()]
     batch = None if labelled is None else _unadapted(view, scores_target)
+    assumption = decisions.assumption
+    adapted = assumption is None or assumption.assumed in ("label-shift", "known-proportions")
     facts: dict[str, Any] = {"interval": None, "test": None, "check": None}
     if labelled is not None and batch is not None:
         estimator = clone(decisions.policy.shift or shift.get("em"))
-        facts = shift.shift_facts(estimator, labelled, batch, names)
+        facts = shift.shift_facts(estimator, labelled, batch, names, confidence=decisions.level)
+        other = estimator.other()
+        if other is not None and estimator.assumed != "label-shift":
+            # A close check may come out otherwise here; what was assumed stays assumed.
+            facts["interval"] = plain(other.priors_interval(decisions.level))
+    sums = view.whole.class_sums
+    if not adapted:
+        # That of the estimator is about proportions that were not taken.
+        facts["interval"] = None
     return {
         **facts,
+        "adapted": adapted,
         "classes": names,
         "validation": decisions.source_priors,
-        "target": decisions.priors,
-        "meaning": _in_words(names, decisions.source_priors, decisions.priors),
+        "target": decisions.priors if adapted else sums / sums.sum(),
+        "meaning": _NOT_ADAPTED
+        if not adapted
+        else _in_words(names, decisions.source_priors, decisions.priors),
     }
 
 

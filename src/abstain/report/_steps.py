@@ -1,9 +1,13 @@
 """The budget slider: what each budget would withhold, precomputed for the page.
 
 One step is one position of the slider, with everything on the page that follows it. All come
-from one budget curve; the rows are only asked which of them a step withholds.
+from one budget curve; the rows are only asked which of them a step withholds. Intervals are drawn
+at some positions: by how much the draws differ from what the probabilities alone say changes
+slowly with the budget, and is interpolated between them.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +19,7 @@ from abstain.metrics import BudgetCurve, Point
 from abstain.policy import Policy
 from abstain.report._drawings import confusion, histogram, proportions, roc_points
 from abstain.report._view import Seen, View
-from abstain.report._words import decimals, headline, metric_title, percent
+from abstain.report._words import decimals, headline, metric_title, named, percent
 from abstain.selection import Selection
 from abstain.shift import ratio_of_priors
 from abstain.summaries import Summary
@@ -23,6 +27,10 @@ from abstain.summaries import Summary
 __all__ = ["Slider", "budget_grid", "slider"]
 
 _ALTERNATIVES = ("max-probability", "entropy", "js-divergence", "random")
+# Draws are made at every so many positions; fewer of alternatives, of which the middle alone is
+# shown, except where the page opens.
+EVERY = 4
+FEW_DRAWS = 80
 
 
 class Slider(NamedTuple):
@@ -61,9 +69,9 @@ def slider(view: View, groups: IntArray | None) -> Slider:
     budgets = budget_grid(rate, 21 if view.is_large else 41).tolist()
     chosen = int(np.argmin(np.abs(np.array(budgets) - rate)))
     curve = _curve(decisions, view.whole, budgets)
-    others = _alternatives(view, budgets)
+    others = _alternatives(view, budgets, chosen)
     marks = np.zeros(len(decisions), dtype=np.int64)
-    steps = []
+    steps, shown, known = [], [], {0: estimate.before}
     for k, point in enumerate(curve.points):
         if k == chosen:
             point = point._replace(choice=decisions.choice)
@@ -71,20 +79,43 @@ def slider(view: View, groups: IntArray | None) -> Slider:
         else:
             prediction, abstain = point.choice.apply(view.proba)
         seen = view.seen(point.choice, prediction, abstain)
-        if k == chosen:
-            after = estimate.after
-        else:
-            after = view.after(point, seen) if abstain.any() else estimate.before
+        if k and k != chosen and (k % EVERY == 0 or k == len(budgets) - 1):
+            known[k] = view.after(point, (seen.prediction, seen.withheld))
         marks |= abstain.astype(np.int64) << k
+        shown.append(abstain)
         steps.append(
             {
-                **_counts(decisions, budgets[k], abstain, after),
                 **_drawings(view, point, seen),
                 "alternatives": {name: values[k] for name, values in others.items()},
                 "groups": None if groups is None else _per_group(groups, abstain),
             }
         )
+    found = _between(curve.points, known, decisions)
+    found[chosen] = estimate.after
+    for step, budget, abstain, after in zip(steps, budgets, shown, found, strict=True):
+        step |= _counts(decisions, budget, abstain, after if abstain.any() else estimate.before)
     return Slider(steps, chosen, marks)
+
+
+def _between(
+    points: Sequence[Point], known: dict[int, EstimatedValue], decisions: Decisions[Policy]
+) -> list[EstimatedValue]:
+    """Return the estimates of all points from those of some."""
+    own = np.array([point.value for point in points])
+    ends = np.full((len(points), 3), np.nan)
+    for k, value in known.items():
+        ends[k] = value.value, *value.interval
+    beyond = ends - own[:, None]
+    at = np.flatnonzero(np.isfinite(beyond).all(axis=1))
+    if len(at):
+        every = np.arange(len(points))
+        columns = [own + np.interp(every, at, column) for column in beyond[at].T]
+        between = np.clip(np.column_stack(columns), *decisions.metric.value_range)
+        unknown = np.setdiff1d(every, list(known))
+        ends[unknown] = between[unknown]
+    return [
+        EstimatedValue(value, (low, high), decisions.level) for value, low, high in ends.tolist()
+    ]
 
 
 def _curve(decisions: Decisions[Policy], summary: Summary, budgets: list[float]) -> BudgetCurve:
@@ -93,7 +124,7 @@ def _curve(decisions: Decisions[Policy], summary: Summary, budgets: list[float])
     selection = policy.selection or Selection(score=decisions.choice.region.order)
     if values is not None:
         # No probability tells this score, but every row has its own.
-        selection = Selection(score=lambda proba: values)
+        selection = replace(selection, score=lambda proba: values)
     return selection.curve(
         decisions.metric,
         summary,
@@ -104,17 +135,29 @@ def _curve(decisions: Decisions[Policy], summary: Summary, budgets: list[float])
     )
 
 
-def _alternatives(view: View, budgets: list[float]) -> dict[str, list[float]]:
+def _alternatives(view: View, budgets: list[float], chosen: int) -> dict[str, list[float]]:
     """Return the metric if rows were withheld by scores that do not know the metric."""
     names = [*_ALTERNATIVES]
     if len(view.decisions.classes) == 2:
         # With two classes it orders rows as the largest probability does.
         names.remove("entropy")
-    metric = view.decisions.metric
-    return {
-        name: Selection(score=name).curve(metric, view.drawn, budgets).values.tolist()
-        for name in names
-    }
+    found: dict[str, list[float]] = {}
+    first: EstimatedValue | None = None
+    for name in names:
+        selection = Selection(score=name, decision="argmax")
+        points = selection.curve(view.decisions.metric, view.drawn, budgets).points
+        known: dict[int, EstimatedValue] = {}
+        for k in sorted({*range(0, len(points), EVERY), chosen}):
+            # None of them withholds anything at first, so that is the same for all.
+            if k == 0 and first is not None:
+                known[0] = first
+                continue
+            decided = points[k].choice.apply(view.drawn.proba)
+            n_draws = None if k in (0, chosen) else FEW_DRAWS
+            known[k] = view.after(points[k], decided, n_draws=n_draws)
+        first = known[0]
+        found[name] = [each.value for each in _between(points, known, view.decisions)]
+    return found
 
 
 def _counts(
@@ -138,6 +181,7 @@ def _counts(
             before=decisions.estimate.before.value,
             after=after.value,
             interval=after.interval,
+            level=after.level,
         ),
         "text": {
             "budget": percent(budget),
@@ -155,16 +199,17 @@ def _drawings(view: View, point: Point, seen: Seen) -> dict[str, Any]:
     # The words of a score from outside are those of the rule that was decided by.
     region = point.choice.region if decisions.values is None else decisions.choice.region
     names = [str(name) for name in decisions.classes.tolist()]
-    matrix, threshold = confusion(decisions.metric, seen)
     score, label = None, f"probability of {names[-1]}"
     if len(names) > 2:
         score = view.score(region, seen)
         label = "probability of the predicted class" if score is None else region.score_label
-    positive = f"class {names[-1]}" if names[-1].lstrip("-").isdigit() else names[-1]
+    rule, positive = point.choice.rule, named(names[-1])
+    threshold = rule.threshold
     return {
         "region": region.in_words(positive),
-        "confusion": (matrix * (view.whole.total / view.drawn.total)).tolist(),
-        "threshold": threshold,
+        "rule": rule.in_words(positive),
+        "confusion": (confusion(seen) * (view.whole.total / view.drawn.total)).tolist(),
+        "threshold": threshold if threshold is None else min(max(threshold, 0.0), 1.0),
         "proportions": proportions(seen.kept),
         "histogram": histogram(seen, score, label, len(decisions)),
         "roc": roc_points(seen.kept),

@@ -1,32 +1,37 @@
 """How far to trust it: calibration on held-out labels, and a back-test under simulated shifts.
 
-The validation data are cut in two. One half calibrates; of the other, batches with other class
-proportions are drawn, decided about as if without labels, and then compared with their labels.
+The validation data are cut in two. One half calibrates; of the other, a batch with other class
+proportions is drawn, decided about as if without labels, and then compared with its labels. Every
+batch has a cut of its own, or the luck of one would be counted many times.
 """
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import bdtr
 from sklearn.base import clone
 
-from abstain._inputs import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray, Mask
 from abstain._numerics import clopper_pearson
 from abstain.abstainer import Abstainer
 from abstain.calibration import expected_calibration_error
 from abstain.decisions import Decisions
 from abstain.evaluation import dirichlet_priors, shifted_rows
-from abstain.exceptions import AbstainError
+from abstain.exceptions import AbstainError, AssumptionWarning, RepairWarning
 from abstain.policy import Policy
 from abstain.selection import Selection
 from abstain.summaries import LabelledSummary
 
 __all__ = ["trust"]
 
-MOST_ROWS = 4_000
+MOST_ROWS = 3_000
 FEWEST_PER_CLASS = 10
 N_SHIFTS = 12
 N_BINS = 10
+# So few intervals that held are no accident.
+UNLIKELY = 0.05
 
 
 def trust(
@@ -44,18 +49,25 @@ def trust(
         facts["reason"] = "There is no validation data with this report."
         return facts
     codes = labelled.labels
-    if np.bincount(codes, minlength=len(decisions.classes)).min() < 2 * FEWEST_PER_CLASS:
+    rows = np.bincount(codes, minlength=len(decisions.classes))
+    movable = rows >= 2 * FEWEST_PER_CLASS
+    # One class alone cannot become rarer or more frequent.
+    if movable.sum() < 2:
         facts["reason"] = (
-            f"A back-test needs {2 * FEWEST_PER_CLASS} validation rows of each class or more."
+            f"A back-test needs two classes with {2 * FEWEST_PER_CLASS} validation rows or more."
         )
         return facts
     rng = np.random.default_rng(seed)
-    folds = _folds(decisions, scores_val, codes, rng)
+    folds = [
+        fold for _ in range(N_SHIFTS // 2) for fold in _folds(decisions, scores_val, codes, rng)
+    ]
+    both = folds[:2]
     facts["reliability"] = _reliability(
-        np.concatenate([fold.abstainer.calibrator_.predict_proba(fold.scores) for fold in folds]),
-        np.concatenate([fold.codes for fold in folds]),
+        np.concatenate([fold.abstainer.calibrator_.predict_proba(fold.scores) for fold in both]),
+        np.concatenate([fold.codes for fold in both]),
+        decisions.level,
     )
-    facts["back_test"] = _back_test(decisions, folds, rng)
+    facts["back_test"] = _back_test(decisions, folds, movable, rng)
     return facts
 
 
@@ -76,9 +88,12 @@ def _folds(
     folds = []
     for fitting, testing in (halves, halves[::-1]):
         abstainer = _abstainer(decisions)
-        abstainer.fit(
-            scores[fitting], decisions.classes[codes[fitting]], classes=decisions.classes
-        )
+        with warnings.catch_warnings():
+            # That a half lacks a rare class is said with the back-test.
+            warnings.simplefilter("ignore", RepairWarning)
+            abstainer.fit(
+                scores[fitting], decisions.classes[codes[fitting]], classes=decisions.classes
+            )
         folds.append(_Fold(abstainer, scores[testing], codes[testing]))
     return folds
 
@@ -101,33 +116,43 @@ def _abstainer(decisions: Decisions[Policy]) -> Abstainer:
         score=selection.score if decisions.values is None else None,
         decision=selection.decision,
         calibration=clone(policy.calibrator.picked),
-        shift=policy.shift or "em",
+        shift=policy.shift or "auto",
         scale=policy.calibrator.scale,
-        uncertainty=decisions.uncertainty,
+        level=decisions.level,
         random_state=0,
     )
 
 
 def _back_test(
-    decisions: Decisions[Policy], folds: list[_Fold], rng: np.random.Generator
+    decisions: Decisions[Policy], folds: list[_Fold], movable: Mask, rng: np.random.Generator
 ) -> dict[str, Any]:
     points = []
-    for k, priors in enumerate(_shifts(decisions, rng)):
-        fold = folds[k % len(folds)]
+    for fold, shifted in zip(folds, _shifts(decisions, movable, rng), strict=True):
+        priors = _with_own_shares(shifted, fold.codes, movable)
         # Each row at most once: a batch of repeated rows would vary more than a real one does.
-        rows = shifted_rows(fold.codes, priors, replace=False, random_state=rng)
+        present = np.unique(fold.codes)
+        rows = shifted_rows(fold.codes, priors[present], replace=False, random_state=rng)
         point = _tested(decisions, fold, rows)
         if point is not None:
             points.append({"priors": priors.tolist(), "rows": len(rows), **point})
     sizes = [point["rows"] for point in points]
     gaps = [abs(point["estimated"] - point["realised"]) for point in points]
+    inside = sum(point["inside"] for point in points)
+    chance = float(bdtr(inside, len(points), decisions.level)) if points else 1.0
     return {
         "points": points,
         "undecided": N_SHIFTS - len(points),
-        "inside": sum(point["inside"] for point in points),
+        "inside": inside,
+        # Fewer than chance would have it, were the intervals what they are meant to be.
+        "too_few": chance < UNLIKELY,
+        "left_out": [
+            str(name)
+            for name, moves in zip(decisions.classes.tolist(), movable.tolist(), strict=True)
+            if not moves
+        ],
         "mean_gap": float(np.mean(gaps)) if gaps else None,
         "largest_gap": max(gaps, default=None),
-        "with_priors": decisions.uncertainty != "labels",
+        "level": decisions.level,
         "rows": [min(sizes, default=0), max(sizes, default=0)],
     }
 
@@ -135,7 +160,11 @@ def _back_test(
 def _tested(decisions: Decisions[Policy], fold: _Fold, rows: IntArray) -> dict[str, Any] | None:
     """Decide about a drawn batch without its labels, then compare with them."""
     try:
-        found = fold.abstainer.decide(fold.scores[rows])
+        with warnings.catch_warnings():
+            # What speaks against a simulated batch is no news about the real one.
+            warnings.simplefilter("ignore", AssumptionWarning)
+            warnings.simplefilter("ignore", RepairWarning)
+            found = fold.abstainer.decide(fold.scores[rows])
     except AbstainError:
         # A draw that a shift cannot be told from says nothing about the others.
         return None
@@ -152,13 +181,26 @@ def _tested(decisions: Decisions[Policy], fold: _Fold, rows: IntArray) -> dict[s
         "estimated": after.value,
         "interval": [low, high],
         "realised": realised,
-        "inside": bool(low <= realised <= high),
+        "inside": after.holds(realised),
     }
 
 
-def _shifts(decisions: Decisions[Policy], rng: np.random.Generator) -> list[FloatArray]:
-    """Return class proportions: as then, as now, and others around them."""
-    then, now = decisions.source_priors, decisions.priors
+def _with_own_shares(shifted: FloatArray, codes: IntArray, movable: Mask) -> FloatArray:
+    """Return class proportions where a class too small to be moved keeps the share it has."""
+    own: FloatArray = np.bincount(codes, minlength=len(movable)) / len(codes)
+    priors = np.where(movable, 0.0, own)
+    priors[movable] = shifted * (1 - priors.sum())
+    return priors
+
+
+def _shifts(
+    decisions: Decisions[Policy], movable: Mask, rng: np.random.Generator
+) -> list[FloatArray]:
+    """Return proportions of the classes that can be moved: as then, as now, and around them."""
+    then, now = (
+        priors[movable] / priors[movable].sum()
+        for priors in (decisions.source_priors, decisions.priors)
+    )
     shifts = [then, now]
     if len(then) == 2:
         odds = then[1] / max(then[0], 1e-12) * np.geomspace(1 / 6, 6, N_SHIFTS - 2)
@@ -169,8 +211,8 @@ def _shifts(decisions: Decisions[Policy], rng: np.random.Generator) -> list[Floa
     return shifts + [0.5 * then + 0.5 * other for other in drawn]
 
 
-def _reliability(proba: FloatArray, codes: IntArray) -> dict[str, Any]:
-    """Return observed frequencies in bins of equal mass, with 90% intervals."""
+def _reliability(proba: FloatArray, codes: IntArray, level: float) -> dict[str, Any]:
+    """Return observed frequencies in bins of equal mass, with intervals."""
     binary = proba.shape[1] == 2
     values = proba[:, 1] if binary else proba.max(axis=1)
     happened = codes == 1 if binary else codes == np.argmax(proba, axis=1)
@@ -179,7 +221,7 @@ def _reliability(proba: FloatArray, codes: IntArray) -> dict[str, Any]:
         {
             "probability": values[part].mean(),
             "frequency": happened[part].mean(),
-            "interval": clopper_pearson(happened[part].sum(), len(part), 0.05),
+            "interval": clopper_pearson(happened[part].sum(), len(part), (1 - level) / 2),
             "rows": len(part),
         }
         for part in parts

@@ -11,7 +11,7 @@ import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, Mask
 from abstain.decisions import Decisions
-from abstain.estimation import EstimatedValue, estimate_rows
+from abstain.estimation import Decided, Drawn, EstimatedValue
 from abstain.metrics import Point
 from abstain.policy import Policy
 from abstain.regions import Choice, Region
@@ -21,8 +21,8 @@ __all__ = ["Seen", "View"]
 
 # Above this many rows they are summed in bins or, where they cannot be, drawn from a part.
 LARGE = 200_000
-# Where the probabilities may be others, labels are drawn from each of those: a smaller part.
-LARGE_WITH_MOVES = 5_000
+# Rows of which labels are drawn for each position of the slider.
+FEW_ROWS = 20_000
 BINS = 2**16
 # Bins may move a value by about this much; the page has three decimals.
 COARSE = 1e-4
@@ -91,11 +91,12 @@ class View:
     @cached_property
     def rows(self) -> IntArray | None:
         """The rows that stand for all of them; None where all are drawn."""
-        most = LARGE_WITH_MOVES if self.decisions.moves else LARGE
-        if self._by_atoms or len(self.decisions) <= most:
+        if self._by_atoms or len(self.decisions) <= FEW_ROWS:
             return None
-        picked = np.random.default_rng(0).choice(len(self.decisions), most, replace=False)
-        return np.sort(picked)
+        n = len(self.decisions)
+        # Each stands for a whole number of rows, so that as many labels can be drawn.
+        part = n // -(-n // FEW_ROWS)
+        return np.sort(np.random.default_rng(0).choice(n, part, replace=False))
 
     @cached_property
     def drawn(self) -> Summary:
@@ -104,8 +105,12 @@ class View:
 
     @cached_property
     def _few(self) -> Summary:
-        """What labels are drawn for."""
+        """What labels are drawn for, as many as there are in all."""
         whole = self.whole
+        if self.rows is not None:
+            each = np.full(len(self.rows), round(len(self.decisions) / len(self.rows)))
+            weight = self.drawn.weight
+            return RowSummary(self.drawn.proba, each * (1.0 if weight is None else weight))
         if not self._by_atoms or len(whole.atoms) <= MANY_ATOMS:
             return self.drawn
         few, _ = whole.atoms.compressed(FEW_ATOMS)
@@ -125,42 +130,31 @@ class View:
             return region.score(seen.summary.proba, seen.prediction)
         return values if self.rows is None else values[self.rows]
 
-    def after(self, point: Point, seen: Seen) -> EstimatedValue:
-        """Return the value of a point of the budget curve, with its interval."""
-        few = self._few
-        if few is not seen.summary:
-            seen = Seen(few, *point.choice.apply(few.proba))
-        if seen.withheld.all():
-            return EstimatedValue(float("nan"), (float("nan"), float("nan")))
-        found = self._estimated(seen, with_moves=True)
-        if few is self.whole:
-            return found
-        share = len(seen.prediction) / len(self.decisions) if self.rows is not None else 1.0
-        labels = found
-        if self.decisions.moves and share < 1:
-            labels = self._estimated(seen, with_moves=False)
-        return _around(point.value, found, labels, share)
+    def after(
+        self, point: Point, decided: Decided, *, n_draws: int | None = None
+    ) -> EstimatedValue:
+        """Return the value of a point of a budget curve, with its interval.
 
-    def _estimated(self, seen: Seen, *, with_moves: bool) -> EstimatedValue:
-        decisions = self.decisions
-        return estimate_rows(
-            decisions.metric,
-            seen.summary,
-            seen.prediction,
-            seen.withheld,
-            seed=decisions.seed,
-            moves=decisions.moves if with_moves else (),
-        ).after
-
-
-def _around(
-    value: float, found: EstimatedValue, labels: EstimatedValue, share: float
-) -> EstimatedValue:
-    """Return a value of the whole batch with the interval found on a part of it, moved there.
-
-    The variance of labels falls with the number of rows, that of the probabilities does not.
-    """
-    reach = np.abs(np.array(found.interval) - found.value) ** 2
-    noise = np.abs(np.array(labels.interval) - labels.value) ** 2
-    low, high = np.sqrt(np.maximum(reach - (1 - share) * noise, share * noise)).tolist()
-    return EstimatedValue(value, (value - low, value + high))
+        Parameters
+        ----------
+        point : Point
+            A choice, and what the probabilities alone say of it.
+        decided : (ndarray, ndarray)
+            Predicted columns and what is withheld, of what pictures are drawn from.
+        n_draws : int, optional
+            How many draws are enough; all that there are, where not given.
+        """
+        few, metric, level = self._few, self.decisions.metric, self.decisions.level
+        if len(few.proba) != len(self.drawn.proba):
+            decided = point.choice.apply(few.proba)
+        if decided[1].all():
+            return EstimatedValue(float("nan"), (float("nan"), float("nan")), level)
+        replicates = self.decisions.replicates
+        if n_draws is not None:
+            replicates = tuple(one.first(n_draws) for one in replicates)
+        drawn = self.decisions.drawn_on(few, point.choice, decided, replicates).after
+        if few is not self.whole:
+            # By what a part differs from the whole is known, and taken back.
+            moved = point.value - metric._before_and_after(few, *decided)[1]
+            drawn = np.clip(drawn + moved, *metric.value_range)
+        return Drawn(drawn, drawn).estimate(level).after

@@ -4,9 +4,18 @@ import re
 
 import numpy as np
 
+from abstain.estimation import LEVEL, EstimatedValue
 from abstain.metrics import Metric
 
-__all__ = ["NOT_DEFINED", "decimals", "headline", "metric_title", "percent"]
+__all__ = [
+    "NOT_DEFINED",
+    "decimals",
+    "headline",
+    "metric_title",
+    "named",
+    "percent",
+    "value_in_words",
+]
 
 # An en dash, as tables have it.
 NOT_DEFINED = "\u2013"
@@ -76,6 +85,7 @@ def headline(
     before: float,
     after: float,
     interval: tuple[float, float],
+    level: float = LEVEL,
 ) -> str:
     r"""Return the answer in two sentences.
 
@@ -99,8 +109,32 @@ def headline(
         verb = "rises" if after > before else "falls"
         change = f"{verb} from {decimals(before)} to {decimals(after)}"
     return (
-        f"{first} Estimated {title} {change} (90% interval {decimals(low)} to {decimals(high)})."
+        f"{first} Estimated {title} {change} ({percent(level)} interval {decimals(low)} to "
+        f"{decimals(high)})."
     )
+
+
+def value_in_words(estimated: EstimatedValue) -> str:
+    """Return an estimate with its interval.
+
+    Examples
+    --------
+    >>> value_in_words(EstimatedValue(0.9, (0.88, 0.92), 0.95))
+    '0.900 (95% interval 0.880 to 0.920)'
+    """
+    low, high = (decimals(end) for end in estimated.interval)
+    return f"{decimals(estimated.value)} ({percent(estimated.level)} interval {low} to {high})"
+
+
+def named(label: str) -> str:
+    """Return a class as a sentence names it: a number alone would read as a count.
+
+    Examples
+    --------
+    >>> named("ill"), named("1")
+    ('ill', 'class 1')
+    """
+    return f"class {label}" if label.lstrip("-").isdigit() else label
 
 
 def _spaced(name: str) -> str:

@@ -21,8 +21,10 @@
     if (text !== undefined) element.textContent = text;
     return element;
   }
+  const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + ".";
   function setText(id, text) { byId(id).textContent = text; }
   const percent = (share) => (share * 100).toFixed(1).replace(/\.0$/, "") + "%";
+  const level = percent(facts.level);
   const whole = (number) => Math.round(number).toLocaleString("en-US");
   const isNumber = (value) => typeof value === "number";
   function decimals(value) {
@@ -95,7 +97,7 @@
     const c = chart("curve", {
       x: [0, budgets[budgets.length - 1]], y: padded([...values, ...ends, ...others], 0, 1), xLabel: "budget",
       yLabel: title, xFormat: percent,
-      label: `${title} against the budget. At ${step.text.budget}: ${step.text.value}, 90% interval ${step.text.interval}.`,
+      label: `${title} against the budget. At ${step.text.budget}: ${step.text.value}, ${level} interval ${step.text.interval}.`,
     });
     const inside = steps.filter((s) => isNumber(s.interval[0]));
     if (inside.length) {
@@ -165,9 +167,7 @@
       tbody.append(tr);
     });
     table.replaceChildren(html("caption", "Expected confusion matrix of the cases that are not referred"), thead, tbody);
-    setText("confusion-note", isNumber(step.threshold)
-      ? `At the operating point of the metric: called ${facts.classes[1]} from a probability of ${step.threshold.toFixed(3)} on.`
-      : "Each case is called what the rule predicts.");
+    setText("confusion-note", `The rule ${step.rule}.`);
   }
 
   function drawGroups(step) {
@@ -371,11 +371,11 @@
     byId("slider").classList.toggle("moved", number !== facts.chosen);
     setText("budget-text", step.text.budget);
     if (byId("answer").textContent !== step.headline) setText("answer", step.headline);
-    setText("region", step.region.charAt(0).toUpperCase() + step.region.slice(1) + ".");
+    setText("region", `${sentence(step.region)} For the rest, the rule ${step.rule}.`);
     setText("card-withheld", step.text.withheld);
     setText("card-rate", `${step.text.rate} of ${whole(facts.rows)} cases`);
     setText("card-value", step.text.value);
-    setText("card-interval", `90% interval ${step.text.interval}`);
+    setText("card-interval", `${level} interval ${step.text.interval}`);
     for (const draw of [drawCurve, drawRoc, drawHistogram, drawConfusion, drawCost, drawProportions, drawGroups, drawAlternatives]) draw(step);
     drawCases();
   }
@@ -392,7 +392,7 @@
   window.addEventListener("beforeprint", () => { pages = state.pages; state.pages = Math.max(state.pages, 4); drawCases(); });
   window.addEventListener("afterprint", () => { state.pages = pages; drawCases(); });
   setText("card-before", decimals(facts.before.value));
-  setText("card-before-interval", `90% interval ${decimals(facts.before.interval[0])} to ${decimals(facts.before.interval[1])}`);
+  setText("card-before-interval", `${level} interval ${decimals(facts.before.interval[0])} to ${decimals(facts.before.interval[1])}`);
   if (facts.rows_drawn < facts.rows) {
     setText("drawn", `The curves and tables are drawn from ${whole(facts.rows_drawn)} cases picked at random; counts and rates are of all ${whole(facts.rows)}.`);
   }
