@@ -20,9 +20,13 @@ PUBLIC = {
         "Decisions",
         "Policy",
         "__version__",
+        "estimate",
     ],
     "abstain.abstainer": [
         "Abstainer",
+    ],
+    "abstain.batch_estimate": [
+        "estimate",
     ],
     "abstain.calibration": [
         "AutoCalibration",
@@ -180,6 +184,7 @@ PUBLIC = {
         "Cost",
     ],
     "abstain.shift": [
+        "AutoShift",
         "BBSEHard",
         "BBSESoft",
         "KnownPriors",

@@ -25,6 +25,7 @@ ROOMS = [
     "certificates",
     "estimation",
     "_flow",
+    "batch_estimate",
     "decisions",
     "policy",
     "abstainer",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from abstain.abstainer import Abstainer
+    from abstain.batch_estimate import estimate
     from abstain.certificates import Certificate
     from abstain.classifier import AbstainingClassifier
     from abstain.decisions import Decisions
@@ -27,6 +28,7 @@ __all__ = [
     "Decisions",
     "Policy",
     "__version__",
+    "estimate",
 ]
 
 _HOMES = {
@@ -37,6 +39,7 @@ _HOMES = {
     "Cost": "abstain.selection",
     "Decisions": "abstain.decisions",
     "Policy": "abstain.policy",
+    "estimate": "abstain.batch_estimate",
 }
 
 

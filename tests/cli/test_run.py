@@ -49,7 +49,15 @@ def test_run_writes_what_the_library_decides(abstain, clinic):
     with open("decisions.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["patient", *library.to_frame().columns]
-    assert list(rows[0])[1:] == ["abstain", "reason", "prediction", "gain", "p_0", "p_1"]
+    assert list(rows[0])[1:] == [
+        "abstain",
+        "reason",
+        "prediction",
+        "threshold",
+        "gain",
+        "p_0",
+        "p_1",
+    ]
     assert {row["reason"] for row in rows} == {"", library.choice.region.describe()}
     assert [float(row["gain"]) for row in rows] == library.gain.tolist()
     assert [row["abstain"] == "true" for row in rows] == library.abstain.tolist()
@@ -58,6 +66,20 @@ def test_run_writes_what_the_library_decides(abstain, clinic):
     assert (
         Policy.load("triage.json").apply(clinic.scores_target).abstain == library.abstain
     ).all()
+
+
+def test_the_terminal_says_what_is_predicted(abstain, clinic):
+    code, out, _ = abstain(*BINARY, "--policy", "triage.json")
+    assert code == 0
+    threshold = Policy.load("triage.json").rule.threshold
+    said = f"Predicts class 1 where its probability is at least {threshold:.4g}"
+    assert said in out
+    code, out, _ = abstain("apply", "triage.json", "target.csv", "--scores", "logit")
+    assert code == 0
+    assert said in out
+    code, out, _ = abstain(*BINARY, "--decision", "argmax")
+    assert code == 0
+    assert "Predicts the most probable class" in out
 
 
 def test_json_is_for_machines(abstain, clinic):

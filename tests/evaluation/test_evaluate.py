@@ -1,12 +1,14 @@
 """Realised metrics by hand, by group, and what had been estimated."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from abstain import Abstainer
 from abstain.datasets import screening_clinic
+from abstain.estimation import EstimatedValue
 from abstain.evaluation import evaluate
 from abstain.metrics import AUROC, Accuracy
 
@@ -34,6 +36,21 @@ def test_realised_values_are_the_metrics_own(clinic):
     accuracy = found.realised["accuracy"]
     assert accuracy.all == Accuracy().observed(clinic.y_target, decisions.proba)
     assert found.estimated_after == decisions.estimate.after
+
+
+def test_whether_the_intervals_held(clinic):
+    found = evaluate(decide(clinic), clinic.y_target)
+    own = found.realised["auroc"]
+    assert found.inside_before is found.estimated_before.holds(own.all)
+    assert found.inside_after is found.estimated_after.holds(own.kept)
+    said = "inside" if found.inside_after else "outside"
+    assert f"realised {own.kept:.4f}, {said}" in found.to_text()
+    assert found.to_dict()["estimated"]["after"]["inside"] is found.inside_after
+    wrong = replace(found, estimated_after=EstimatedValue(0.1, (0.0, 0.2)))
+    assert wrong.inside_after is False
+    assert f"realised {own.kept:.4f}, outside" in wrong.to_text()
+    nothing = replace(found, estimated_after=EstimatedValue(np.nan, (np.nan, np.nan)))
+    assert nothing.inside_after is None
 
 
 def test_groups_are_judged_apart(clinic):

@@ -1,13 +1,14 @@
 """``abstain adapt``: a saved rule and recent predictions in, the rule for today out."""
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from abstain.cli import _options as option
-from abstain.cli._output import check_outputs, emit, wrote
+from abstain.cli._output import check_outputs, emit, stop_on_doubts, wrote
 
 if TYPE_CHECKING:
     from abstain import Decisions, Policy
@@ -24,6 +25,7 @@ __all__ = ["adapt"]
     "--drop-certificate", is_flag=True, help="Choose again although the rule is certified."
 )
 @option.force
+@option.strict
 @option.as_json
 def adapt(
     policy: Path,
@@ -33,6 +35,7 @@ def adapt(
     out: Path | None,
     drop_certificate: bool,
     force: bool,
+    strict: bool,
     as_json: bool,
 ) -> None:
     """Estimate the class proportions of BATCH and choose the region of POLICY again.
@@ -49,30 +52,23 @@ def adapt(
 
     old = Policy.load(policy)
     recent = read_predictions(batch, scores=scores).scores_for(old.classes)
+    new = old.adapt(recent, drop_certificate=drop_certificate)
     with warnings.catch_warnings():
-        # Said below, and in the JSON.
+        # The same rows, of which adapting has warned.
         warnings.simplefilter("ignore", AssumptionWarning)
-        new = old.adapt(recent, drop_certificate=drop_certificate)
-    found = facts(new.apply(recent)) | _changes(old, new, old.apply(recent))
-    emit(found, lines(found) + _said(found), as_json)
+        now, before = new.apply(recent), old.apply(recent)
+    found = facts(replace(now, assumption=new.assumption)) | _changes(old, before)
+    said = [*lines(found), "", _old_rule(found)]
+    stop_on_doubts(found, said, as_json, strict=strict)
+    emit(found, said, as_json)
     if out is not None:
         new.save(out)
     wrote("the rule", out)
 
 
-def _changes(old: "Policy", new: "Policy", before: "Decisions[Policy]") -> dict[str, Any]:
-    check = new.assumption
-    return {
-        "old_priors": old.priors,
-        "old_withheld": int(before.abstain.sum()),
-        "assumption": check and {**check.to_dict(), "passes": check.fits},
-        "assumption_summary": check and check.summary(),
-    }
+def _changes(old: "Policy", before: "Decisions[Policy]") -> dict[str, Any]:
+    return {"old_priors": old.priors, "old_withheld": int(before.abstain.sum())}
 
 
-def _said(found: dict[str, Any]) -> list[str]:
-    return [
-        "",
-        f"The old rule would withhold {found['old_withheld']:,} of these rows.",
-        f"Check: {found['assumption_summary']}",
-    ]
+def _old_rule(found: dict[str, Any]) -> str:
+    return f"The old rule would withhold {found['old_withheld']:,} of these rows."

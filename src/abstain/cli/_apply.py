@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from abstain.cli import _options as option
-from abstain.cli._output import check_outputs, emit, wrote
+from abstain.cli._output import check_outputs, emit, stop_on_doubts, wrote
 
 __all__ = ["apply"]
 
@@ -17,6 +17,7 @@ __all__ = ["apply"]
 @option.identifier
 @option.out
 @option.force
+@option.strict
 @option.as_json
 def apply(
     policy: Path,
@@ -26,6 +27,7 @@ def apply(
     identifier: str | None,
     out: Path | None,
     force: bool,
+    strict: bool,
     as_json: bool,
 ) -> None:
     """Decide about the rows of BATCH by the rule in POLICY, as it stands.
@@ -41,8 +43,9 @@ def apply(
     rule = Policy.load(policy)
     rows = read_predictions(batch, scores=scores, identifier=identifier)
     decisions = rule.apply(rows.scores_for(rule.classes))
+    found = facts(decisions)
+    stop_on_doubts(found, lines(found), as_json, strict=strict)
     if out is not None:
         write_decisions(out, decisions, rows.ids, rows.id_name)
-    found = facts(decisions)
     emit(found, lines(found), as_json)
     wrote("decisions", out)

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from abstain import calibration as calibrations
+from abstain._flow import labelled_rows
 from abstain._inputs import FloatArray, Scale, check_labels
 from abstain.calibration import Calibrator
 from abstain.summaries import LabelledSummary
@@ -36,8 +37,6 @@ def calibrated(
     """Calibrate on labelled predictions, and calibrate both with that."""
     calibrator = fitted_calibrator(source, calibration, scale, **options)
     classes = calibrator.classes_
-    labelled = LabelledSummary(
-        calibrator.predict_proba(source.array_for(classes)),
-        check_labels(source.labels, classes=classes),
-    )
+    codes = check_labels(source.labels, classes=classes)
+    labelled = labelled_rows(calibrator, source.array_for(classes), codes, None)
     return Calibrated(calibrator, labelled, calibrator.compact(new.array_for(classes)))

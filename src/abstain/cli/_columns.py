@@ -75,6 +75,7 @@ def missing_column(path: Path, wanted: str, option: str) -> ValueError:
         "--label": _as_label,
         "--id": _as_id,
         "--group": _as_label,
+        "--prediction": _as_label,
     }[option]
     proposed = _families(sample) if option == "--scores" else []
     for name, values in sample.items():

@@ -104,7 +104,7 @@ def _table(clinic: "ScreeningClinic", results: dict[str, "Decisions[Policy]"]) -
     ]
     lines = [
         "Sensitivity at 90% specificity, on the patients the model keeps",
-        f"  {'':<26}  {'estimated':>9}  {'90% interval':>16}  {'true':>6}",
+        f"  {'':<26}  {'estimated':>9}  {f'{100 * before.level:g}% interval':>16}  {'true':>6}",
     ]
     for title, estimated, true in rows:
         low, high = estimated.interval

@@ -11,12 +11,6 @@ from abstain.cli._output import emit
 __all__ = ["evaluate"]
 
 
-def _metrics(names: tuple[str, ...]) -> tuple[Any, ...]:
-    from abstain import metrics
-
-    return tuple(metrics.get(name) for name in names)
-
-
 @click.command(
     epilog="Example: abstain evaluate triage.json followed-up.csv --scores p_ill --label ill "
     "--group hospital"
@@ -26,12 +20,8 @@ def _metrics(names: tuple[str, ...]) -> tuple[Any, ...]:
 @option.scores
 @option.label
 @option.group
-@click.option(
-    "--metric",
-    "metrics",
-    multiple=True,
-    callback=option.check_with(_metrics),
-    help="Another metric to compute beside the rule's own; may be given several times.",
+@option.metrics(
+    help="Another metric to compute beside the rule's own; may be given several times."
 )
 @option.as_json
 def evaluate(
@@ -47,7 +37,7 @@ def evaluate(
     """Apply the rule in POLICY to LABELLED and compare with the true labels.
 
     Prints the metric on all rows, on those kept and on those withheld, per group with --group,
-    and what had been estimated without labels.
+    what had been estimated without labels, and whether the interval held what came true.
     """
     from abstain import Policy
     from abstain.cli._tables import read_predictions

@@ -1,6 +1,7 @@
 """The group of commands, loaded one by one, and how errors become exit codes.
 
-Exit 0: done. 1: the data is wrong. 2: the command is wrong. 130: interrupted.
+Exit 0: done. 1: the data is wrong, or with --strict contradicts what the figures rest on.
+2: the command is wrong. 130: interrupted.
 """
 
 import signal
@@ -14,6 +15,7 @@ import click
 
 from abstain import __version__
 from abstain.cli import missing_package
+from abstain.cli._output import plain_warnings
 from abstain.exceptions import AbstainError
 
 __all__ = ["commands", "run_command"]
@@ -26,6 +28,7 @@ NAMES = (
     "compare",
     "demo",
     "doctor",
+    "estimate",
     "evaluate",
     "metrics",
     "report",
@@ -46,6 +49,10 @@ class _Lazy(click.Group):
             return None
         command: click.Command = getattr(import_module(f"abstain.cli._{name}"), name)
         return command
+
+    def invoke(self, context: click.Context) -> Any:
+        with plain_warnings(context):
+            return super().invoke(context)
 
 
 @click.group(

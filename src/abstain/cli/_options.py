@@ -12,17 +12,21 @@ __all__ = [
     "batch",
     "calibration",
     "check_with",
+    "decision",
     "force",
     "group",
     "identifier",
     "label",
+    "level",
     "metric",
+    "metrics",
     "out",
     "policy",
     "random_state",
     "scale",
     "scores",
     "shift",
+    "strict",
     "this_command",
     "validation",
 ]
@@ -50,6 +54,16 @@ def _metric(name: str) -> Any:
     from abstain import metrics
 
     return metrics.get(name)
+
+
+def _metrics(names: tuple[str, ...]) -> tuple[Any, ...]:
+    return tuple(_metric(name) for name in names)
+
+
+def _level(value: float) -> float:
+    from abstain._inputs import check_level
+
+    return check_level(value)
 
 
 def _known_metrics(context: click.Context, parameter: click.Parameter, start: str) -> list[str]:
@@ -99,7 +113,46 @@ scale = click.option(
 calibration = click.option(
     "--calibration", default="auto", show_default=True, help="How to calibrate."
 )
-shift = click.option("--shift", default="em", show_default=True, help="How to estimate the shift.")
+decision = click.option(
+    "--decision",
+    type=click.Choice(["auto", "argmax", "optimal"]),
+    default="auto",
+    show_default=True,
+    help="Predict the most probable class (argmax), or the class that suits the metric: always "
+    "(optimal), or where that is expected to help (auto).",
+)
+shift = click.option(
+    "--shift",
+    default="auto",
+    show_default=True,
+    help="How to estimate the class proportions: auto adapts if label shift explains the scores; "
+    "em always adapts, none never.",
+)
+level = click.option(
+    "--level",
+    type=float,
+    default=0.9,
+    show_default=True,
+    callback=check_with(_level),
+    help="How often the intervals are to hold.",
+)
+strict = click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit with 1, and write nothing, if the data contradict what the figures rest on.",
+)
+
+
+def metrics(**settings: Any) -> Callable[[Any], Any]:
+    """Return the option for several metrics, with what is special to a command."""
+    return click.option(
+        "--metric",
+        "metrics",
+        multiple=True,
+        callback=check_with(_metrics),
+        shell_complete=_known_metrics,
+        **settings,
+    )
 
 
 def this_command() -> str | None:

@@ -7,7 +7,7 @@ import click
 
 from abstain.cli import _options as option
 from abstain.cli._amount import amount, amount_options
-from abstain.cli._output import check_outputs, emit, wrote
+from abstain.cli._output import check_outputs, emit, stop_on_doubts, wrote
 
 __all__ = ["run"]
 
@@ -27,16 +27,11 @@ __all__ = ["run"]
 @option.scale
 @option.calibration
 @option.shift
-@click.option(
-    "--decision",
-    type=click.Choice(["argmax", "optimal"]),
-    default="argmax",
-    show_default=True,
-    help="Predict the most probable class, or the class that suits the metric.",
-)
+@option.decision
 @click.option(
     "--score", help="Withhold by this score of uncertainty instead, e.g. max-probability."
 )
+@option.level
 @option.random_state
 @option.out
 @click.option("--policy", type=option.FILE, help="Save the rule as JSON.")
@@ -46,6 +41,7 @@ __all__ = ["run"]
     help="Write a page about the decisions: one HTML file, to open, mail or print.",
 )
 @option.force
+@option.strict
 @option.as_json
 def run(
     validation: Path,
@@ -59,6 +55,7 @@ def run(
     policy: Path | None,
     report: Path | None,
     force: bool,
+    strict: bool,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -81,13 +78,14 @@ def run(
     abstainer = Abstainer(**parameters)
     abstainer.fit(source.scores, source.labels, classes=source.classes)
     decisions = abstainer.decide(new.scores_for(abstainer.classes_))
+    found = facts(decisions)
+    stop_on_doubts(found, lines(found), as_json, strict=strict)
     if out is not None:
         write_decisions(out, decisions, new.ids, new.id_name)
     if policy is not None:
         decisions.policy.save(policy)
     if report is not None:
         write_report(report, decisions, new, source)
-    found = facts(decisions)
     emit(found, lines(found), as_json)
     wrote("decisions", out)
     wrote("the rule", policy)

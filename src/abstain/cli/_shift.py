@@ -47,8 +47,8 @@ def shift(
     """Say how the class proportions moved from VALIDATION to BATCH.
 
     VALIDATION is a table (CSV or Parquet) of scores with true labels, BATCH one of scores of
-    the same classifier on new rows. Prints the proportions with 90% intervals, whether they
-    moved, and whether a shift of the proportions explains what changed.
+    the same classifier on new rows. Prints the proportions with intervals, whether they moved,
+    and whether a shift of the proportions explains what changed.
     """
     from abstain.cli._calibrated import calibrated
     from abstain.cli._tables import read_predictions
@@ -63,7 +63,9 @@ def shift(
         "rows": {"validation": len(labelled.proba), "target": len(proba)},
         "calibration": calibrator.name,
         "classes": moved["classes"],
-        "priors": {side: moved[side] for side in ("validation", "target", "interval")},
+        "priors": {
+            side: moved[side] for side in ("validation", "target", "interval", "confidence")
+        },
         "test": moved["test"],
         "check": moved["check"],
         "meaning": _meaning(moved["test"]["shifted"], moved["check"]["fits"]),
@@ -78,7 +80,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
     result = [
         f"Class proportions ({found['rows']['validation']:,} validation and "
         f"{found['rows']['target']:,} target rows, calibration {found['calibration']})",
-        f"  {'class':<{width}}  validation  target (90% interval)",
+        f"  {'class':<{width}}  validation  target ({priors['confidence']:.0%} interval)",
     ]
     for name, before, after, (low, high) in zip(
         found["classes"], priors["validation"], priors["target"], priors["interval"], strict=True
@@ -106,6 +108,6 @@ def _meaning(shifted: bool, fits: bool) -> str:
     if shifted:
         return (
             "What this means: probabilities should be adapted to the new proportions, which "
-            "`abstain run` does with --shift em."
+            "`abstain run` does by itself."
         )
     return "What this means: probabilities can be used as calibrated; adapting changes little."

@@ -5,7 +5,7 @@ from typing import Any
 
 from abstain.decisions import Decisions
 
-__all__ = ["facts", "lines"]
+__all__ = ["estimated", "facts", "lines"]
 
 
 def facts(decisions: Decisions[Any]) -> dict[str, Any]:
@@ -21,8 +21,27 @@ def facts(decisions: Decisions[Any]) -> dict[str, Any]:
         "estimate": asdict(decisions.estimate),
         "withhold": decisions.choice.region.to_dict(),
         "decision": decisions.choice.rule.to_dict(),
+        "predicts": _predicts(decisions),
+        "reached": decisions.reached,
         "certificate": certificate and certificate.to_dict(),
+        "assumption": _assumption(decisions),
+        "alternative": _alternative(decisions),
     }
+
+
+def _assumption(decisions: Decisions[Any]) -> dict[str, Any] | None:
+    assumption = decisions.assumption
+    if assumption is None:
+        return None
+    return {**assumption.to_dict(), "summary": assumption.summary()}
+
+
+def _alternative(decisions: Decisions[Any]) -> dict[str, Any] | None:
+    """Return the estimate under the other assumption, where that may be right as well."""
+    assumption = decisions.assumption
+    if assumption is None or not assumption.contested or decisions.alternative is None:
+        return None
+    return {"assuming": assumption.otherwise(), **asdict(decisions.alternative)}
 
 
 def lines(found: dict[str, Any]) -> list[str]:
@@ -40,15 +59,40 @@ def lines(found: dict[str, Any]) -> list[str]:
         "",
         f"Withheld {found['withheld']:,} of {found['rows']:,} rows "
         f"({found['abstention_rate']:.1%})",
+        found["predicts"],
         f"Estimated {found['metric']}",
     ]
     for moment in ("before", "after"):
-        part = found["estimate"][moment]
-        low, high = part["interval"]
+        result.append(f"  {moment:<6}  {estimated(found['estimate'][moment])}")
+    if found["reached"] is not None:
         result.append(
-            f"  {moment:<6}  {part['value']:.4f}  (90% interval {low:.4f} to {high:.4f})"
+            f"The target is reached with probability {found['reached']:.2f} by the estimate"
         )
-    return result + _certified(found["certificate"])
+    return result + _certified(found["certificate"]) + _assumed(found)
+
+
+def estimated(part: dict[str, Any]) -> str:
+    """Return an estimated value and its interval."""
+    low, high = part["interval"]
+    return f"{part['value']:.4f} ({100 * part['level']:g}% interval {low:.4f} to {high:.4f})"
+
+
+def _assumed(found: dict[str, Any]) -> list[str]:
+    if found["assumption"] is None:
+        return []
+    result = ["", f"The estimates rest on this. {found['assumption']['summary']}"]
+    other = found["alternative"]
+    if other is not None:
+        before, after = (estimated(other[moment]) for moment in ("before", "after"))
+        result.append(f"{other['assuming']}: before {before}, after {after}")
+    return result
+
+
+def _predicts(decisions: Decisions[Any]) -> str:
+    """Say in a sentence how the rows are predicted."""
+    name = str(decisions.classes[-1])
+    words = decisions.choice.rule.in_words(f"class {name}" if name.isdigit() else name)
+    return words[:1].upper() + words[1:]
 
 
 def _certified(certificate: dict[str, Any] | None) -> list[str]:

@@ -36,8 +36,8 @@ class Predictions:
     classes : list or None
         The classes, from what ``*`` stands for in the matched columns; numbers where the labels
         are numbers too. None for one column.
-    labels, groups : ndarray or None
-        The label and the group columns.
+    labels, groups, predictions : ndarray or None
+        The label, the group and the prediction columns.
     ids : pyarrow.ChunkedArray or None
         The id column as it came.
     id_name, group_name : str
@@ -51,6 +51,7 @@ class Predictions:
     labels: Any
     ids: pa.ChunkedArray | None
     groups: NDArray[Any] | None
+    predictions: NDArray[Any] | None
     id_name: str
     group_name: str
     files: tuple[Path, ...]
@@ -80,6 +81,7 @@ def read_predictions(
     label: str | None = None,
     identifier: str | None = None,
     group: str | None = None,
+    prediction: str | None = None,
 ) -> Predictions:
     """Read predictions from a CSV or Parquet file, or from many.
 
@@ -89,15 +91,21 @@ def read_predictions(
         A ``.csv``, ``.csv.gz`` or ``.parquet`` file, or a pattern such as ``site-*.csv``.
     scores : str
         A column name, or a pattern with ``*`` that matches one column per class.
-    label, identifier, group : str, optional
-        The columns with the true label, with the row's name and with its group.
+    label, identifier, group, prediction : str, optional
+        The columns with the true label, with the row's name, with its group and with the
+        predicted label.
     """
     files = found_files(path)
     names = column_names(files[0])
     columns = fnmatch.filter(names, scores)
     if not columns:
         raise missing_column(files[0], scores, "--scores")
-    others = {"--label": label, "--id": identifier, "--group": group}
+    others = {
+        "--label": label,
+        "--id": identifier,
+        "--group": group,
+        "--prediction": prediction,
+    }
     for option, name in others.items():
         if name is not None and name not in names:
             raise missing_column(files[0], name, option)
@@ -114,6 +122,7 @@ def read_predictions(
         labels=labels,
         ids=None if identifier is None else _column(table, identifier, path),
         groups=_array(table, group, path),
+        predictions=_array(table, prediction, path),
         id_name=identifier or "row",
         group_name=group or "group",
         files=tuple(files),

@@ -3,6 +3,7 @@
 The protocol of the paper's tables, for a user's own data and methods.
 """
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from abstain.decisions import Decisions
 from abstain.evaluation._label_shift import shifted_rows
 from abstain.evaluation._significance import Procedure, best_methods
 from abstain.evaluation._table import Cell, ResultTable
+from abstain.exceptions import AssumptionWarning
 from abstain.metrics import Metric
 
 __all__ = ["Dataset", "compare"]
@@ -130,7 +132,8 @@ def compare(
         Names of scores, and ``"delta-metric"`` for withholding what helps the metric most. Or
         a mapping from any name to a registered score, a function of the probabilities (high is
         withheld first), or parameters of :class:`abstain.Abstainer` such as
-        ``{"decision": "optimal", "calibration": "bcts"}``.
+        ``{"decision": "optimal", "calibration": "bcts"}``. A score that is named, or a function,
+        predicts the most probable class, as the paper's do; the rest is as of ``Abstainer``.
     datasets : Dataset or mapping of str to Dataset
         What to run on.
     metric : Metric or str
@@ -204,7 +207,7 @@ def _parameters(method: MethodLike) -> dict[str, Any]:
     """Return the parameters of Abstainer that a method stands for."""
     if isinstance(method, Mapping):
         return dict(method)
-    return {"score": None if method == DELTA_METRIC else method}
+    return {} if method == DELTA_METRIC else {"score": method, "decision": "argmax"}
 
 
 def _repeat(
@@ -232,7 +235,11 @@ def _repeat(
         samples = data.samples if settings.get("score") == "dropout-variance" else None
         for k, budget in enumerate(budgets):
             abstainer.set_params(**{**settings, "budget": budget})
-            decisions = abstainer.decide(data.scores, score_samples=samples)
+            with warnings.catch_warnings():
+                # Rows drawn with replacement are a sample of no mixture: a check of them says
+                # nothing.
+                warnings.simplefilter("ignore", AssumptionWarning)
+                decisions = abstainer.decide(data.scores, score_samples=samples)
             if k == 0:
                 everyone = np.zeros(len(data.y), dtype=bool)
                 yield name, "base", _realised(metric, decisions, data.y, everyone)

@@ -63,6 +63,16 @@ class Evaluation:
     estimated_after: EstimatedValue
     risk_coverage: RiskCoverage
 
+    @property
+    def inside_before(self) -> bool | None:
+        """Whether the realised value of all rows lies in its interval; None if not defined."""
+        return _inside(self.estimated_before, self.realised[self.metric].all)
+
+    @property
+    def inside_after(self) -> bool | None:
+        """Whether the realised value of the kept lies in its interval; None if not defined."""
+        return _inside(self.estimated_after, self.realised[self.metric].kept)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the evaluation as plain data; what is not defined is None."""
         own = self.realised[self.metric]
@@ -94,8 +104,8 @@ class Evaluation:
         lines += [
             "",
             f"{self.metric}, estimated without labels against realised",
-            f"  all   {self.estimated_before}   realised {own.all:.4f}",
-            f"  kept  {self.estimated_after}   realised {own.kept:.4f}",
+            f"  all   {self.estimated_before}   realised {own.all:.4f}{_said(self.inside_before)}",
+            f"  kept  {self.estimated_after}   realised {own.kept:.4f}{_said(self.inside_after)}",
             f"risk and coverage: AURC {curve.aurc:.4f}, AUGRC {curve.augrc:.4f}, "
             f"excess-AURC {curve.excess_aurc:.4f}",
         ]
@@ -211,7 +221,23 @@ def _group_rows(groups: ArrayLike | None, n: int) -> list[tuple[Any, Mask]]:
 
 
 def _estimate(estimated: EstimatedValue, realised: float) -> dict[str, Any]:
-    return {"value": estimated.value, "realised": realised, "interval": estimated.interval}
+    return {
+        "value": estimated.value,
+        "realised": realised,
+        "interval": estimated.interval,
+        "level": estimated.level,
+        "inside": _inside(estimated, realised),
+    }
+
+
+def _inside(estimated: EstimatedValue, realised: float) -> bool | None:
+    if not np.isfinite([realised, *estimated.interval]).all():
+        return None
+    return estimated.holds(realised)
+
+
+def _said(inside: bool | None) -> str:
+    return "" if inside is None else ", inside" if inside else ", outside"
 
 
 def _line(name: str, found: Realised) -> str:

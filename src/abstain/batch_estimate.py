@@ -1,0 +1,320 @@
+"""How well a model does on a batch without labels, when nothing is withheld.
+
+The same calibration, class proportions and intervals as of decisions; only that nothing is chosen:
+the predictions are the model's own, or given.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from abstain import calibration as calibrations
+from abstain import metrics as metric_registry
+from abstain import shift as shifts
+from abstain._flow import basis_of, labelled_rows, warn_of, with_undefined
+from abstain._inputs import (
+    FloatArray,
+    IntArray,
+    Mask,
+    Scale,
+    check_classes,
+    check_labels,
+    check_level,
+    check_sample_weight,
+    check_scores,
+    check_seed,
+    classes_by_name,
+    read_scores,
+    to_native_frame,
+)
+from abstain._numerics import clone, plain
+from abstain.calibration import Calibrator
+from abstain.estimation import LEVEL, EstimatedValue, Replicates, drawn_rows
+from abstain.metrics import Metric
+from abstain.shift import Assumption, ShiftEstimator
+from abstain.summaries import summarise
+
+__all__ = ["estimate"]
+
+
+@dataclass(frozen=True, eq=False)
+class BatchEstimate:
+    """How well a model does on a batch, estimated without labels.
+
+    Attributes
+    ----------
+    values : dict of str to EstimatedValue
+        Each metric's estimate with its interval; ``found["accuracy"]`` is the same as
+        ``found.values["accuracy"]``.
+    level : float
+        How often the intervals are meant to hold.
+    classes : ndarray of shape (n_classes,)
+        The label of each column.
+    priors, source_priors : ndarray of shape (n_classes,)
+        Estimated class proportions of the batch, and those of the validation data.
+    assumption : Assumption
+        What the figures rest on, the evidence, and what speaks against it.
+    alternative : dict of str to EstimatedValue, or None
+        The same under the other assumption, where one was chosen of two.
+    """
+
+    values: dict[str, EstimatedValue]
+    level: float
+    classes: NDArray[Any]
+    priors: FloatArray
+    source_priors: FloatArray
+    assumption: Assumption
+    alternative: dict[str, EstimatedValue] | None = None
+
+    def __getitem__(self, metric: str) -> EstimatedValue:
+        if metric not in self.values:
+            raise KeyError(f"{metric!r} was not estimated; there is {', '.join(self.values)}.")
+        return self.values[metric]
+
+    def to_frame(self) -> Any:
+        """Return one row per metric: its name, value, and the ends of its interval.
+
+        A frame of pandas, Polars or PyArrow, the first of them that is installed.
+        """
+        found = self.values.values()
+        columns = {
+            "metric": [*self.values],
+            "value": [one.value for one in found],
+            "low": [one.interval[0] for one in found],
+            "high": [one.interval[1] for one in found],
+        }
+        return to_native_frame(columns, like=None, carried=())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the estimate as plain data; what is not defined is None."""
+        facts: dict[str, Any] = {
+            "level": self.level,
+            "metrics": _plain_values(self.values),
+            "classes": self.classes.tolist(),
+            "priors": {"validation": self.source_priors, "target": self.priors},
+            "assumption": {**self.assumption.to_dict(), "summary": self.assumption.summary()},
+            "alternative": self.alternative and _plain_values(self.alternative),
+        }
+        return plain(facts)  # type: ignore[no-any-return]
+
+    def to_text(self) -> str:
+        """Return the estimate as lines for people."""
+        lines = _lines(self.values)
+        moved = ", ".join(
+            f"{name} {before:.3f} -> {now:.3f}"
+            for name, before, now in zip(
+                self.classes.tolist(), self.source_priors, self.priors, strict=True
+            )
+        )
+        lines += [
+            f"Class proportions, validation -> batch: {moved}",
+            self.assumption.summary(),
+        ]
+        if self.alternative is not None and self.assumption.contested:
+            lines += [f"{self.assumption.otherwise()}:", *_lines(self.alternative, indent="  ")]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        listed = "; ".join(f"{name} {value}" for name, value in self.values.items())
+        return f"<BatchEstimate: {listed}>"
+
+
+def estimate(
+    scores_val: ArrayLike,
+    y_val: ArrayLike,
+    scores: ArrayLike,
+    metrics: Metric | str | Sequence[Metric | str],
+    *,
+    prediction_val: ArrayLike | None = None,
+    prediction: ArrayLike | None = None,
+    sample_weight_val: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    classes: Sequence[Any] | NDArray[Any] | None = None,
+    calibration: Calibrator | str = "auto",
+    shift: ShiftEstimator | str = "auto",
+    scale: Scale = "probabilities",
+    level: float = LEVEL,
+    random_state: Any = None,
+) -> BatchEstimate:
+    """Estimate how well a model does on a batch without labels; nothing is withheld.
+
+    Parameters
+    ----------
+    scores_val : array-like or frame of shape (n,) or (n, n_classes)
+        Scores of the model on data it was not trained on.
+    y_val : array-like of shape (n,)
+        True labels of these.
+    scores : array-like or frame of shape (m,) or (m, n_classes)
+        Scores of the same model on the batch.
+    metrics : Metric or str, or a sequence of them
+        What to estimate.
+    prediction_val, prediction : array-like of shape (n,) and (m,), optional
+        The labels that were predicted, for both sets or for none. When not given, the model's
+        own: the class with the highest score as it came, of two classes the positive one from
+        0.5 (a logit of 0) on. Nothing here adapts them. Metrics of the order alone, such as
+        auROC, do not read them.
+    sample_weight_val, sample_weight : array-like of shape (n,) and (m,), optional
+        How much each row counts; a whole number equals repetition.
+    classes : sequence, optional
+        The label of each column; the sorted distinct labels when not given.
+    calibration, shift, scale, level, random_state
+        As of :class:`abstain.Abstainer`.
+
+    Returns
+    -------
+    BatchEstimate
+        ``found["accuracy"].value`` and ``.interval``, and what they rest on.
+
+    Warns
+    -----
+    AssumptionWarning
+        If something speaks against the figures; it says what, and what to do.
+
+    Notes
+    -----
+    What the calibrated probabilities say, at the class proportions estimated for the batch,
+    rectified by how the labelled rows turned out. Metrics of probabilities rather than of
+    predictions or of their order read the calibrated, adapted ones.
+
+    Examples
+    --------
+    >>> import abstain
+    >>> from abstain.datasets import screening_clinic
+    >>> clinic = screening_clinic(random_state=0)
+    >>> found = abstain.estimate(clinic.scores_val, clinic.y_val, clinic.scores_target,
+    ...                          ["accuracy", "auroc"], scale="logits", random_state=0)
+    >>> right = (clinic.scores_target >= 0) == clinic.y_target
+    >>> found["accuracy"].holds(right.mean())
+    True
+    """
+    wanted = _metrics(metrics)
+    check_level(level)
+    how, seed = shifts.get(shift), check_seed(random_state)
+    given = read_scores(scores_val, None if classes is None else np.asarray(classes))
+    if classes is None:
+        classes = classes_by_name(given.names, y_val)
+    values = np.asarray(given.values)
+    raw = check_scores(values, scale=scale, name="scores_val")
+    n, n_classes = raw.shape
+    columns = check_classes(y_val, n_columns=n_classes, classes=classes, name="y_val")
+    for metric in wanted.values():
+        metric.check_n_classes(n_classes)
+    codes = check_labels(y_val, classes=columns, n_rows=n, name="y_val")
+    weight_val = check_sample_weight(sample_weight_val, n_rows=n, name="sample_weight_val")
+    new = np.asarray(read_scores(scores, columns).values)
+    raw_new = check_scores(new, scale=scale, n_classes=n_classes)
+    weight = check_sample_weight(sample_weight, n_rows=len(raw_new))
+    predicted_val, predicted = _predicted(
+        (raw, raw_new), (prediction_val, prediction), classes=columns
+    )
+
+    calibrator = clone(
+        calibrations.get(calibration, scale=scale, estimating_shift=how.name != "none")
+    )
+    calibrator = calibrator.fit(values, columns[codes], weight_val, classes=columns).picked
+    labelled = labelled_rows(calibrator, values, codes, weight_val)
+    if labelled.held_out is not None:
+        predicted_val = predicted_val[labelled.held_out.numbers]
+    proba = calibrator.compact(new)
+    basis = basis_of(how, labelled, summarise(proba, weight), seed, columns.tolist())
+
+    adapted = {
+        name: metric._summarised(proba, weight, metric.bins_for(len(proba))).adapted(
+            basis.estimator.weights_
+        )
+        for name, metric in wanted.items()
+    }
+
+    def valued(replicates: tuple[Replicates, ...]) -> dict[str, EstimatedValue]:
+        found = {}
+        for name, metric in wanted.items():
+            now = adapted[name]
+            # Metrics of the order read atoms, of which there is no prediction.
+            own = np.empty(0, dtype=np.intp) if metric.ranks else predicted
+            drawn = drawn_rows(
+                metric,
+                now,
+                (own, _nothing(len(now.compact))),
+                (predicted_val, _nothing(len(predicted_val))),
+                replicates=replicates,
+                seed=seed,
+            )
+            found[name] = drawn.estimate(level).before
+        return found
+
+    found = valued(basis.replicates)
+    assumption = basis.assumption
+    for name, one in found.items():
+        assumption = with_undefined(assumption, name, one)
+    warn_of(assumption)
+    return BatchEstimate(
+        values=found,
+        level=level,
+        classes=columns,
+        priors=basis.estimator.priors_,
+        source_priors=basis.estimator.source_priors_,
+        assumption=assumption,
+        alternative=None if basis.other is None else valued((basis.other(),)),
+    )
+
+
+def _metrics(metrics: Metric | str | Sequence[Metric | str]) -> dict[str, Metric]:
+    several = [metrics] if isinstance(metrics, Metric | str) else [*metrics]
+    found = [metric_registry.get(one) for one in several]
+    by_name = {metric.name: metric for metric in found}
+    if not found or len(by_name) < len(found):
+        raise ValueError(
+            f"`metrics` must be one metric or several of different names; got "
+            f"{', '.join(metric.name for metric in found) or 'none'}."
+        )
+    return by_name
+
+
+def _predicted(
+    raw: tuple[FloatArray, FloatArray],
+    given: tuple[ArrayLike | None, ArrayLike | None],
+    *,
+    classes: NDArray[Any],
+) -> tuple[IntArray, IntArray]:
+    """Return the predicted columns of validation rows and batch: those given, or the model's."""
+    validation, batch = given
+    if validation is None and batch is None:
+        return _highest(raw[0]), _highest(raw[1])
+    if validation is None or batch is None:
+        missing = "prediction_val" if validation is None else "prediction"
+        raise ValueError(
+            f"`prediction_val` and `prediction` go together; `{missing}` is missing. Pass the "
+            f"predictions for both sets, or for none to take the model's own."
+        )
+    return (
+        check_labels(validation, classes=classes, n_rows=len(raw[0]), name="prediction_val"),
+        check_labels(batch, classes=classes, n_rows=len(raw[1]), name="prediction"),
+    )
+
+
+def _highest(raw: FloatArray) -> IntArray:
+    highest: IntArray = raw.argmax(axis=1)
+    # Of two classes the positive one, where both are as high.
+    return highest if raw.shape[1] > 2 else (raw[:, 1] >= raw[:, 0]).astype(np.intp)
+
+
+def _nothing(n: int) -> Mask:
+    return np.zeros(n, dtype=np.bool_)
+
+
+def _plain_values(values: dict[str, EstimatedValue]) -> dict[str, Any]:
+    return {
+        name: {"value": one.value, "interval": one.interval, "level": one.level}
+        for name, one in values.items()
+    }
+
+
+def _lines(values: dict[str, EstimatedValue], indent: str = "") -> list[str]:
+    width = max(len(name) for name in values)
+    return [f"{indent}{name:<{width}}  {one}" for name, one in values.items()]
