@@ -153,15 +153,24 @@ def batch(classes: str) -> SimpleNamespace:
 def how_much(cell: Cell) -> dict[str, Any]:
     """Return the parameters of the cell's mode."""
     if cell.mode == "target":
-        # Half of what the budget buys can be reached, and not without abstaining.
-        bought = decided(Cell(cell.classes, cell.metric, cell.score)).estimate
-        return {"target": (bought.before.value + bought.after.value) / 2}
+        # Half of what the budget is expected to buy can be reached, and not without abstaining.
+        found = [
+            decided(Cell(cell.classes, cell.metric, cell.score, mode))
+            for mode in ("nothing", "budget")
+        ]
+        nothing, bought = (
+            one.metric.expected(one.proba[~one.abstain], prediction=one.columns[~one.abstain])
+            for one in found
+        )
+        return {"target": (nothing + bought) / 2}
     return {
         "budget": {"budget": BUDGET},
         "count": {"budget": COUNT},
+        "nothing": {"budget": 0.0},
         "cost": {"cost": Cost(0.25)},
         "value": {"cost": Cost(0.05, value_of_metric=1.0)},
         "optimal": {"budget": BUDGET, "decision": "optimal"},
+        "argmax": {"budget": BUDGET, "decision": "argmax"},
     }[cell.mode]
 
 
@@ -205,6 +214,7 @@ def by_mode() -> list[Cell]:
                 found.append(Cell(classes, metric, OWN, "value"))
             if metric in CONFUSION:
                 found.append(Cell(classes, metric, OWN, "optimal"))
+                found.append(Cell(classes, metric, OWN, "argmax"))
             if metric in ("auroc", "accuracy", "top-k=2", "sampled"):
                 found.append(Cell(classes, metric, OWN, "count"))
                 found.append(Cell(classes, metric, OWN, "cost"))

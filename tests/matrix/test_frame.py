@@ -14,7 +14,12 @@ def test_the_frame_says_what_was_decided(cell):
     names = batch(cell.classes).names
     frame = decisions.to_frame()
     probabilities = [f"p_{name}" for name in names]
-    assert list(frame.columns) == ["abstain", "reason", "prediction", "gain", *probabilities]
+    threshold = decisions.choice.rule.threshold
+    rule = [] if threshold is None else ["threshold"]
+    own = ["abstain", "reason", "prediction", *rule, "gain"]
+    assert list(frame.columns) == [*own, *probabilities]
+    if rule:
+        assert (frame["threshold"] == threshold).all()
     assert len(frame) == len(decisions)
     assert frame["abstain"].dtype == bool
     np.testing.assert_array_equal(frame["abstain"], decisions.abstain)
@@ -36,7 +41,11 @@ def test_what_is_withheld_gains_most(cell):
     assert np.isfinite(gain).all()
     if cell.score == "class-thresholds":
         # Chosen on the validation data, so this batch may be estimated to lose by it.
-        bought = decisions.estimate.after.value - decisions.estimate.before.value
+        every, kept = (
+            decisions.metric.expected(decisions.proba[rows], prediction=decisions.columns[rows])
+            for rows in (slice(None), ~abstain)
+        )
+        bought = kept - every
         better = 1 if decisions.policy.metric.greater_is_better else -1
         assert gain.sum() == pytest.approx(better * bought)
         assert not gain[~abstain].any()
