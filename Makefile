@@ -10,7 +10,7 @@ setup: .venv/.setup
 demo: .venv/.demo
 	$(BIN)/abstain demo
 
-test: .venv/.test .venv/.browser lint
+test: .venv/.test .venv/.browser .venv/.axe lint
 	$(BIN)/python -m pytest -m "not slow" --numprocesses 2 --dist loadfile
 
 test-slow: .venv/.test
@@ -58,3 +58,13 @@ clean:
 	       apt-get -qq install --yes --no-install-recommends chromium; } >/dev/null 2>&1 \
 	  || echo "No chromium here, and no way to install one: the report's browser tests will be skipped"
 	@touch $@
+
+# What finds barriers in the report's pages. It is tried again as long as it could not be had.
+AXE := axe-core@4.14.0
+.venv/.axe: .venv/.test
+	@command -v npm >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && apt-get -qq update && \
+	       apt-get -qq install --yes --no-install-recommends npm; } >/dev/null 2>&1 || true
+	@{ npm install --prefix .venv/axe --no-save --no-audit --no-fund --ignore-scripts --silent $(AXE) \
+	  && touch $@; } >/dev/null 2>&1 \
+	  || echo "No $(AXE) from npm here: the report's accessibility tests will be skipped"

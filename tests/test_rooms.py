@@ -9,8 +9,11 @@ import abstain
 
 PACKAGE = Path(abstain.__file__).parent
 ROOMS = [
+    "_logs",
     "exceptions",
     "_files",
+    "_schema",
+    "_display",
     "_inputs",
     "_numerics",
     "_kernels",
@@ -40,6 +43,8 @@ ROOMS = [
 ]
 # Bridges to foreign packages stand below the rooms they read; nothing imports them at its top.
 BRIDGES = ["keras", "mlflow", "onnx", "torch"]
+# A result opens what shows it when it is asked to.
+OPENED = {"decisions": {"report"}}
 MODULES = sorted(
     path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem != "__init__"
 )
@@ -78,7 +83,7 @@ def test_a_module_imports_only_from_rooms_above(path):
         assert not rooms(path) & {"plots", "report", "cli"}
         return
     below = {other for other in rooms(path) if ROOMS.index(other) > ROOMS.index(room)}
-    assert not below
+    assert below <= OPENED.get(room, set())
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -1,12 +1,18 @@
 """Writing files whole or not at all."""
 
+from __future__ import annotations
+
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["replacing", "write_text"]
+from abstain._logs import logger
+
+__all__ = ["landing", "replacing", "write_text"]
+
+_logger = logger("files")
 
 
 @contextmanager
@@ -29,9 +35,20 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.umask(mask)
         temporary.chmod(0o666 & ~mask)
         temporary.replace(target)
+        _logger.info("wrote %s", target)
     finally:
         with suppress(FileNotFoundError):
             temporary.unlink()
+
+
+@contextmanager
+def landing() -> Iterator[Callable[[Path], Path]]:
+    """Give a function from paths to temporary files, which take their places all together.
+
+    When the block fails none of them does.
+    """
+    with ExitStack() as stack:
+        yield lambda path: stack.enter_context(replacing(path))
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

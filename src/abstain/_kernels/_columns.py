@@ -5,6 +5,8 @@ rows of a piece, is also one fixed sequence of operations for each row: a row co
 alone as in any batch.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

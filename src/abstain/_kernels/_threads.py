@@ -8,6 +8,8 @@ There are as many threads as processors that this process may use; the environme
 ``ABSTAIN_NUM_THREADS`` sets another number. Results do not depend on it, to the last bit.
 """
 
+from __future__ import annotations
+
 import os
 from collections import deque
 from collections.abc import Callable

@@ -1,5 +1,7 @@
 """Adaptation of probabilities by class weights, row by row."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from abstain._inputs import FloatArray

@@ -4,6 +4,8 @@ Every draw has a generator of its own, made of the seed and its number, so a dra
 any number of threads, alone or among others.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from abstain._inputs import FloatArray

@@ -3,6 +3,8 @@
 See ``abstain.summaries.Atoms`` for what an atom is.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_left
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Loops over examples for confusion metrics: gains of rows, best classes, expected confusion."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import NDArray
 

@@ -3,6 +3,8 @@
 Every draw has a generator of its own, made of the seed and its number.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray

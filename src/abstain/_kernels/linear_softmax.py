@@ -1,5 +1,7 @@
 """The loops of Dirichlet calibration, softmax(W z + b): apply it, and its log loss."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray

@@ -1,5 +1,7 @@
 """The loops of maximum likelihood for class proportions: sums over rows of p / (p . w)."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from abstain._inputs import FloatArray

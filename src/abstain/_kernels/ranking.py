@@ -5,6 +5,8 @@ each). A window withholds the atoms ``start .. end - 1``; a threshold ``t`` pred
 from atom t on.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

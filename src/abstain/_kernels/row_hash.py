@@ -3,6 +3,8 @@
 The bits are mixed as SplitMix64 does (Steele, Lea and Flood, 2014).
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import NDArray
 

@@ -3,6 +3,8 @@
 Fitting needs the log loss with its first two derivatives, in one pass over the rows.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
