@@ -12,6 +12,12 @@ Wrong input raises ``ValueError`` or ``TypeError``; an optional package that is 
     RepairWarning            input was repaired (clipped, dropped); the message has the count
 """
 
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
 __all__ = [
     "AbstainError",
     "AssumptionWarning",
@@ -54,3 +60,26 @@ class AssumptionWarning(UserWarning):
 
 class RepairWarning(UserWarning):
     """Input was repaired in a way its owner should know about."""
+
+
+_HERE = str(Path(__file__).parent)
+# What may stand between the user's line and the package, such as a search over parameters.
+_BETWEEN = {"joblib", "numpy", "sklearn"}
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the user's that called the library, however deep the call went."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and (
+        frame.f_code.co_filename.startswith(_HERE)
+        or str(frame.f_globals.get("__name__")).partition(".")[0] in _BETWEEN
+    ):
+        frame = frame.f_back
+    warnings.warn_explicit(
+        message,
+        category,
+        filename=frame.f_code.co_filename,
+        lineno=frame.f_lineno,
+        module=frame.f_globals.get("__name__"),
+        registry=frame.f_globals.setdefault("__warningregistry__", {}),
+    )

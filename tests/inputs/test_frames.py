@@ -115,13 +115,16 @@ def test_a_missing_class_is_named(by_arrays, simulation):
         by_arrays.policy.apply(pandas.DataFrame(columns))
 
 
-def test_a_single_score_of_the_negative_class_is_refused(make):
+def test_a_single_score_is_of_the_class_it_is_named_by(make):
     clinic = screening_clinic(N, N, random_state=0)
     names = np.array(["healthy", "ill"])
-    abstainer = abstainer_of("auroc", scale="logits").fit(clinic.scores_val, names[clinic.y_val])
-    abstainer.decide(make({"p_ill": clinic.scores_target}))
-    with pytest.raises(ValueError, match="p_healthy, which names the class 'healthy'; a single"):
-        abstainer.decide(make({"p_healthy": clinic.scores_target}))
+    abstainer = abstainer_of("auroc", scale="logits")
+    abstainer.fit(make({"p_ill": clinic.scores_val}), names[clinic.y_val])
+    assert abstainer.positive_ == "ill"
+    plain = abstainer.decide(clinic.scores_target)
+    for name, sign in [("p_ill", 1), ("ill", 1), ("score", 1), ("p_healthy", -1)]:
+        found = abstainer.decide(make({name: sign * clinic.scores_target}))
+        np.testing.assert_allclose(found.proba, plain.proba, rtol=1e-12)
 
 
 def test_carried_columns_keep_their_types(by_arrays, simulation):

@@ -4,14 +4,20 @@ Behind it arrays are plain (two-dimensional, float64, classes as column numbers)
 checked again.
 """
 
+from __future__ import annotations
+
+from abstain._inputs._aside import Aside, Missing, rows_aside
 from abstain._inputs._checks import (
+    FIT_LOGITS,
     FloatArray,
     IntArray,
     Mask,
     Scale,
+    as_proba,
     both_columns,
     check_budget,
     check_classes,
+    check_count,
     check_fraction,
     check_labels,
     check_level,
@@ -22,27 +28,39 @@ from abstain._inputs._checks import (
     check_sample_weight,
     check_scores,
     check_seed,
+    float_array,
+    one_column,
+    rows_of,
     to_logits,
+    told_positive,
     two_logits,
 )
-from abstain._inputs._frames import (
-    Scores,
-    as_array,
-    classes_by_name,
+from abstain._inputs._frames import Scores, as_array, to_native_frame
+from abstain._inputs._order import (
+    ClassOrder,
+    LabelledScores,
+    read_labelled,
     read_scores,
-    to_native_frame,
+    spelled,
 )
 
 __all__ = [
+    "FIT_LOGITS",
+    "Aside",
+    "ClassOrder",
     "FloatArray",
     "IntArray",
+    "LabelledScores",
     "Mask",
+    "Missing",
     "Scale",
     "Scores",
     "as_array",
+    "as_proba",
     "both_columns",
     "check_budget",
     "check_classes",
+    "check_count",
     "check_fraction",
     "check_labels",
     "check_level",
@@ -53,9 +71,15 @@ __all__ = [
     "check_sample_weight",
     "check_scores",
     "check_seed",
-    "classes_by_name",
+    "float_array",
+    "one_column",
+    "read_labelled",
     "read_scores",
+    "rows_aside",
+    "rows_of",
+    "spelled",
     "to_logits",
     "to_native_frame",
+    "told_positive",
     "two_logits",
 ]

@@ -5,6 +5,8 @@ plain arrays in one form (two-dimensional, float64, classes as column numbers), 
 behind them checks again. Inputs are never changed in place.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
@@ -14,13 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 from abstain._inputs._frames import as_array
 
 __all__ = [
+    "FIT_LOGITS",
     "FloatArray",
     "IntArray",
     "Mask",
     "Scale",
+    "as_proba",
     "both_columns",
     "check_budget",
     "check_classes",
+    "check_count",
     "check_fraction",
     "check_labels",
     "check_level",
@@ -31,7 +36,11 @@ __all__ = [
     "check_sample_weight",
     "check_scores",
     "check_seed",
+    "float_array",
+    "one_column",
+    "rows_of",
     "to_logits",
+    "told_positive",
     "two_logits",
 ]
 
@@ -40,13 +49,27 @@ IntArray = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 Scale = Literal["probabilities", "logits"]
 
+# What to do about logits where probabilities are due: where a scale can be passed, where one was
+# fixed before, and where there is none.
+PASS_LOGITS = 'If these are logits, pass scale="logits".'
+FIT_LOGITS = 'This was fitted on probabilities; if these are logits, fit it with scale="logits".'
+NO_LOGITS = (
+    "If these are logits, or a score of uncertainty, pass probabilities instead: those of "
+    'Decisions.proba, or of a calibrator such as PlattScaling(scale="logits").'
+)
+
 # How far a row of probabilities may be from summing to 1: float32 softmax outputs of a
 # thousand classes, or four printed decimals of ten, stay inside.
 ROW_SUM_TOLERANCE = 1e-3
 
 
 def check_scores(
-    scores: ArrayLike, *, scale: Scale, name: str = "scores", n_classes: int | None = None
+    scores: ArrayLike,
+    *,
+    scale: Scale,
+    name: str = "scores",
+    n_classes: int | None = None,
+    remedy: str = PASS_LOGITS,
 ) -> FloatArray:
     """Return scores as a float64 matrix with one column per class.
 
@@ -60,6 +83,8 @@ def check_scores(
         The argument's name, for messages.
     n_classes : int, optional
         The number of columns there must be.
+    remedy : str
+        What to do about what cannot be probabilities.
 
     Returns
     -------
@@ -69,7 +94,7 @@ def check_scores(
     """
     if scale not in get_args(Scale):
         raise ValueError(f'`scale` must be "probabilities" or "logits"; got {scale!r}.')
-    matrix = _two_columns(_float_array(scores, name), scale, name)
+    matrix = _two_columns(float_array(rows_of(scores, name), name), scale, name, remedy)
     if matrix.shape[0] == 0:
         raise ValueError(f"`{name}` is empty; pass at least one row.")
     if matrix.shape[1] < 2:
@@ -83,7 +108,7 @@ def check_scores(
             f"got {matrix.shape[1]} columns."
         )
     _check_finite(matrix, name)
-    return _normalised(matrix, name) if scale == "probabilities" else matrix
+    return _normalised(matrix, name, remedy) if scale == "probabilities" else matrix
 
 
 def both_columns(proba: FloatArray) -> FloatArray:
@@ -100,16 +125,33 @@ def check_proba(
     proba: ArrayLike, *, name: str = "proba", n_classes: int | None = None
 ) -> FloatArray:
     """Return class probabilities as a matrix whose rows sum to 1."""
-    return check_scores(proba, scale="probabilities", name=name, n_classes=n_classes)
+    return check_scores(
+        proba, scale="probabilities", name=name, n_classes=n_classes, remedy=NO_LOGITS
+    )
 
 
-def to_logits(scores: ArrayLike, *, scale: Scale, n_classes: int | None = None) -> FloatArray:
+def as_proba(proba: ArrayLike, *, name: str = "proba") -> FloatArray:
+    """Return class probabilities as a matrix, its rows as they are.
+
+    What is no probability is refused as by ``check_proba``; sums are not looked at.
+    """
+    given = np.asarray(as_array(proba))
+    if given.ndim != 2 or given.shape[1] < 2 or given.dtype.kind != "f" or not given.size:
+        return check_proba(proba, name=name)
+    if not (given.min() >= 0 and given.max() <= 1 + ROW_SUM_TOLERANCE):
+        return check_proba(proba, name=name)
+    return given
+
+
+def to_logits(
+    scores: ArrayLike, *, scale: Scale, n_classes: int | None = None, remedy: str = PASS_LOGITS
+) -> FloatArray:
     """Return scores as logits: themselves, or the logarithm of the probabilities.
 
     Probabilities of 0 are taken as the smallest step of the precision they came in, which is
     the least that a saturated classifier can have meant.
     """
-    matrix = check_scores(scores, scale=scale, n_classes=n_classes)
+    matrix = check_scores(scores, scale=scale, n_classes=n_classes, remedy=remedy)
     if scale == "logits":
         return matrix
     dtype = getattr(scores, "dtype", np.float64)
@@ -128,7 +170,7 @@ def two_logits(scores: NDArray[Any], *, scale: Scale) -> tuple[FloatArray | floa
         logits: FloatArray = scores.astype(np.float64, copy=False)
         if np.isfinite(logits).all():
             return 0.0, logits
-    both = to_logits(scores, scale=scale, n_classes=2)
+    both = to_logits(scores, scale=scale, n_classes=2, remedy=FIT_LOGITS)
     return both[:, 0], both[:, 1]
 
 
@@ -138,11 +180,14 @@ def check_classes(
     n_columns: int,
     classes: Sequence[Any] | NDArray[Any] | None = None,
     name: str = "y",
+    of_one_column: str | None = None,
 ) -> NDArray[Any]:
     """Return the class label of each score column.
 
     Given ``classes`` are taken as they are. Otherwise the sorted distinct labels are, if there
-    is one for each column, or ``0 .. n_columns - 1`` if the labels are such numbers.
+    is one for each column, or ``0 .. n_columns - 1`` if the labels are such numbers. Where the
+    scores came in one dimension, as the argument ``of_one_column``, the labels must say which of
+    them is positive.
     """
     labels = _label_array(y, name)
     if classes is not None:
@@ -161,6 +206,13 @@ def check_classes(
             f"{_listed(distinct)}. Add examples of the others."
         )
     if len(distinct) == n_columns:
+        if of_one_column is not None and told_positive(distinct) is None:
+            first, second = (repr(label) for label in distinct.tolist())
+            raise ValueError(
+                f"`{of_one_column}` has one dimension: it is of the positive class, and nothing "
+                f"says which of {first} and {second} that is. Pass classes=[{first}, {second}], "
+                f"the positive class last, or classes=[{second}, {first}]."
+            )
         return distinct
     if labels.dtype.kind in "iub" and distinct.min() >= 0 and distinct.max() < n_columns:
         return np.arange(n_columns)
@@ -170,10 +222,26 @@ def check_classes(
     )
 
 
+def one_column(scores: Any, name: str) -> str | None:
+    """Return the argument's name if it has one dimension: a score of the positive class alone."""
+    return name if np.ndim(as_array(scores)) == 1 else None
+
+
+def told_positive(classes: NDArray[Any]) -> Any:
+    """Return the label of two that is positive by itself; None where neither is.
+
+    As scikit-learn's ``pos_label`` has it: 1 beside 0 or -1, and true beside false.
+    """
+    labels = classes.tolist()
+    if len(labels) != 2 or any(isinstance(label, str) for label in labels):
+        return None
+    return max(labels) if {*labels} in ({0, 1}, {-1, 1}) else None
+
+
 def check_labels(
     y: ArrayLike,
     *,
-    classes: NDArray[Any] | None = None,
+    classes: Sequence[Any] | NDArray[Any] | None = None,
     n_classes: int | None = None,
     n_rows: int | None = None,
     name: str = "y",
@@ -192,6 +260,7 @@ def check_labels(
         if n_classes is None:
             raise TypeError("check_labels() needs `classes` or `n_classes`.")
         classes = np.arange(n_classes)
+    classes = _label_array(classes, "classes")
     codes = _codes(labels, classes)
     unknown = codes < 0
     if unknown.any():
@@ -199,7 +268,8 @@ def check_labels(
         raise ValueError(
             f"`{name}` has labels that no score column stands for: "
             f"{_listed(_sorted_distinct(labels[unknown]))}, first at row {first}. "
-            f"The columns are for {_listed(classes)}; pass classes=[...] if that is wrong."
+            f"The columns are for {_listed(classes)}; pass classes=[...] if that is wrong"
+            f"{', the positive class last' if len(classes) == 2 else ''}."
         )
     return codes
 
@@ -210,7 +280,7 @@ def check_sample_weight(
     """Return weights as a float array, or None when every row counts once."""
     if sample_weight is None:
         return None
-    weight = _float_array(sample_weight, name)
+    weight = float_array(sample_weight, name)
     if weight.shape != (n_rows,):
         raise ValueError(
             f"`{name}` must have one weight per row; {n_rows} rows, shape {weight.shape}."
@@ -262,6 +332,13 @@ def check_budget(budget: float, *, name: str = "budget") -> float | int:
     return value
 
 
+def check_count(value: int, *, name: str) -> int:
+    """Return a whole number of rows, at least 0."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+        raise ValueError(f"`{name}` must be a number of rows, 0 or more; got {value!r}.")
+    return int(value)
+
+
 def check_fraction(value: float, *, name: str) -> float:
     """Return a number in [0, 1]."""
     number = _number(value, name)
@@ -280,7 +357,7 @@ def check_level(value: float) -> float:
 
 def check_priors(priors: ArrayLike, *, n_classes: int, name: str = "priors") -> FloatArray:
     """Return class proportions that sum to 1; one number means the positive class of two."""
-    array = _float_array(priors, name)
+    array = float_array(priors, name)
     if array.ndim == 0 and n_classes == 2:
         array = np.array([1 - array, array])
     if array.shape != (n_classes,):
@@ -299,7 +376,7 @@ def check_penalties(
     penalties: ArrayLike, *, name: str = "penalties", allow_negative: bool = False
 ) -> FloatArray:
     """Return a square matrix of what it costs to predict class i (row) as class j (column)."""
-    matrix = _float_array(penalties, name)
+    matrix = float_array(penalties, name)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
         raise ValueError(
             f"`{name}` must be a square matrix with a row per true class and a column per "
@@ -324,11 +401,40 @@ def check_seed(random_state: Any) -> int:
         ) from error
 
 
-def _float_array(values: ArrayLike, name: str) -> FloatArray:
+def float_array(values: ArrayLike, name: str) -> FloatArray:
+    """Return numbers as a float64 array."""
     try:
         return np.asarray(as_array(values), dtype=np.float64)
     except (TypeError, ValueError) as error:
+        raise TypeError(f"`{name}` must be numbers; {_kind(values) or error}.") from error
+
+
+def rows_of(values: Any, name: str) -> NDArray[Any]:
+    """Return an array with a row per example; what has no rows is named for what it is."""
+    try:
+        # A masked array keeps its mask: what it hides is missing.
+        array: NDArray[Any] = np.asanyarray(as_array(values))
+    except ValueError as error:
+        # Rows of different lengths.
         raise TypeError(f"`{name}` must be numbers; {error}.") from error
+    if array.ndim == 0:
+        raise TypeError(
+            f"`{name}` must be an array or a frame with a row per example; "
+            f"{_kind(values) or f'got {values!r}'}."
+        )
+    return array
+
+
+def _kind(values: Any) -> str:
+    """Say what came in place of numbers, and where these are."""
+    kind = type(values).__name__
+    if hasattr(values, "proba") and hasattr(values, "abstain"):
+        return f"got {kind}, whose probabilities are its `proba`"
+    if hasattr(values, "predict_proba"):
+        return f"got {kind}, whose probabilities its predict_proba() returns"
+    if callable(values):
+        return f"got the function {getattr(values, '__name__', kind)}; call it and pass the result"
+    return f"got {kind}" if values is None or np.ndim(values) == 0 else ""
 
 
 def _number(value: Any, name: str) -> float:
@@ -349,7 +455,7 @@ def _label_array(labels: Any, name: str) -> NDArray[Any]:
     return array
 
 
-def _two_columns(array: FloatArray, scale: Scale, name: str) -> FloatArray:
+def _two_columns(array: FloatArray, scale: Scale, name: str, remedy: str) -> FloatArray:
     if array.ndim == 2:
         return array
     if array.ndim != 1:
@@ -363,7 +469,7 @@ def _two_columns(array: FloatArray, scale: Scale, name: str) -> FloatArray:
     if outside.any():
         raise ValueError(
             f"`{name}` must be probabilities in [0, 1]; {_count_and_first(outside)} "
-            f'({array[np.argmax(outside)]:g}). If these are logits, pass scale="logits".'
+            f"({array[np.argmax(outside)]:g}). {remedy}"
         )
     return np.column_stack([1 - array, array])
 
@@ -378,13 +484,12 @@ def _check_finite(array: NDArray[Any], name: str) -> None:
         )
 
 
-def _normalised(proba: FloatArray, name: str) -> FloatArray:
+def _normalised(proba: FloatArray, name: str, remedy: str) -> FloatArray:
     if proba.min() < 0:
         negative: NDArray[np.bool_] = np.any(proba < 0, axis=1)
         raise ValueError(
             f"`{name}` must not be negative; {_count_and_first(negative)} "
-            f"({proba.min(axis=1)[np.argmax(negative)]:g}). "
-            f'If these are logits, pass scale="logits".'
+            f"({proba.min(axis=1)[np.argmax(negative)]:g}). {remedy}"
         )
     sums = _row_sums(proba)
     distance = np.abs(sums - 1)
@@ -392,7 +497,7 @@ def _normalised(proba: FloatArray, name: str) -> FloatArray:
         off = distance > ROW_SUM_TOLERANCE
         raise ValueError(
             f"`{name}` rows must sum to 1; {_count_and_first(off)} "
-            f'(sum {sums[np.argmax(off)]:.4g}). If these are logits, pass scale="logits".'
+            f"(sum {sums[np.argmax(off)]:.4g}). {remedy}"
         )
     rounding = 4 * np.finfo(np.float64).eps
     if distance.max() <= rounding:

@@ -1,5 +1,8 @@
 """Numerical and plain helpers that several rooms share, none of them about abstaining."""
 
+from __future__ import annotations
+
+from abstain._numerics._aligned import aligned
 from abstain._numerics._binomial import auroc_lower, auroc_lower_expected, clopper_pearson
 from abstain._numerics._bins import Strategy, bin_numbers
 from abstain._numerics._blas import one_blas_thread
@@ -15,6 +18,7 @@ __all__ = [
     "Parameters",
     "Registry",
     "Strategy",
+    "aligned",
     "auroc_lower",
     "auroc_lower_expected",
     "bin_numbers",

@@ -3,6 +3,8 @@
 Not in the paper, which estimates without labels; here held-out labels prove a fixed rule.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from scipy.special import betaincinv, expit, logit, ndtri
 

@@ -1,5 +1,7 @@
 """Bins of a probability: of equal width, or of equal mass."""
 
+from __future__ import annotations
+
 from typing import Literal, get_args
 
 import numpy as np

@@ -1,5 +1,7 @@
 """One thread for linear algebra, where its caller has threads of its own or matrices are small."""
 
+from __future__ import annotations
+
 import functools
 import threading
 from collections.abc import Iterator

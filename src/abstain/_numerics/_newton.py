@@ -4,6 +4,8 @@ Each step goes to the lowest point of the quadratic model between the bounds, an
 until the objective falls. Calibration and label shift both use it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -4,6 +4,8 @@ Its base class takes longer to import than most calls take to run. ``sklearn.bas
 and pipelines ask for no more than these methods.
 """
 
+from __future__ import annotations
+
 import copy
 import inspect
 from typing import Any, NoReturn, Self, TypeVar

@@ -1,5 +1,7 @@
 """Plain data that JSON can hold: Python's own numbers, and None for what is not a number."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,5 +1,7 @@
 """One progress bar: a line on stderr that says how far a long run has come."""
 
+from __future__ import annotations
+
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sized

@@ -1,5 +1,7 @@
 """Bootstrap resamples as weights of the rows drawn from."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from abstain._inputs import FloatArray
