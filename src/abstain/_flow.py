@@ -4,17 +4,20 @@
 summarised once; everything but the mask of what is withheld is computed on the summary.
 """
 
-import warnings
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from abstain import scores
 from abstain import shift as shifts
-from abstain._inputs import FloatArray, IntArray, Mask, both_columns
+from abstain._inputs import Aside, FloatArray, IntArray, Mask, both_columns
 from abstain._kernels.adapt import adapted, adapted_positive
+from abstain._logs import logger, stopwatch
 from abstain._numerics import clone
 from abstain.calibration import Calibrator, held_out
 from abstain.certificates import Certificate
@@ -28,11 +31,11 @@ from abstain.estimation import (
     drawn_rows,
     replicated,
 )
-from abstain.exceptions import AssumptionWarning, NotIdentifiable, TargetUnreachable
+from abstain.exceptions import AssumptionWarning, NotIdentifiable, TargetUnreachable, warn_user
 from abstain.metrics import Metric
 from abstain.regions import Choice, ScoreThreshold, score_threshold
 from abstain.selection import Memory, Selection, goals_of, raised_target
-from abstain.shift import Assumption, ShiftEstimator
+from abstain.shift import Assumption, KnownLabels, ShiftEstimator
 from abstain.summaries import WEIGHT_TOLERANCE, LabelledSummary, Summary, summarise
 
 __all__ = [
@@ -40,11 +43,15 @@ __all__ = [
     "Outcome",
     "adapted_in_place",
     "basis_of",
+    "calibrated_apart",
     "flow",
     "labelled_rows",
     "warn_of",
+    "warn_of_scale",
     "with_undefined",
 ]
+
+_logger = logger("flow")
 
 # Bins are taken where they move the value by less than this, about.
 _COARSE = 1e-5
@@ -52,6 +59,9 @@ _COARSE = 1e-5
 _SKETCH = 4_096
 # Times that a target is raised until the interval reaches it.
 _RAISES = 8
+# Fewer logits may all lie in [0, 1] by chance.
+_FEWEST_LOOKED_AT = 100
+_SUM_OF_PROBABILITIES = 1e-3
 # By how much at most at a time, and when it is not worth raising any more.
 _MOST_RAISED = 0.25
 _LEAST_RAISED = 1e-3
@@ -89,6 +99,8 @@ class Outcome:
         What held-out labels prove.
     values : ndarray of shape (n,) or None
         The score that ordered the rows, where the probabilities do not tell it.
+    unadapted : ndarray or None
+        The probabilities as they came, where a class is estimated to be gone.
     """
 
     estimator: ShiftEstimator
@@ -102,6 +114,7 @@ class Outcome:
     reached: float | None = None
     certificate: Certificate | None = None
     values: FloatArray | None = None
+    unadapted: FloatArray | None = None
 
 
 def flow(
@@ -117,6 +130,7 @@ def flow(
     classes: Sequence[Any] | None = None,
     choose: Chooser | None = None,
     values: Callable[[ShiftEstimator], FloatArray] | None = None,
+    known: KnownLabels | None = None,
 ) -> Outcome:
     """Estimate the class proportions of a batch, choose whom to withhold, estimate what it does.
 
@@ -144,8 +158,11 @@ def flow(
         What chooses in place of the selection.
     values : callable, optional
         Gives a score of each row that no probability tells, from the fitted estimator.
+    known : KnownLabels, optional
+        Further rows of the batch, about which nothing is to be decided.
     """
     by_rows = not metric.ranks or values is not None
+    lap = stopwatch()
 
     def settled(bins: int | None) -> _Settled:
         summary = (
@@ -153,10 +170,13 @@ def flow(
             if by_rows
             else metric._summarised(proba, weight, bins)
         )
-        basis = basis_of(shift, labelled, summary, seed, classes)
+        basis = basis_of(shift, labelled, summary, seed, classes, known=known)
         estimator = basis.estimator
+        _logger.info("proportions of %d rows estimated and checked in %.2f s", len(proba), lap())
         # Of very many classes the other assumption is drawn from the rows as they were.
         in_place = basis.other is None or len(estimator.weights_) <= shifts.MANY_CLASSES
+        # Nothing leads back from where a class is gone, and a report looks there.
+        in_place = in_place and bool((estimator.weights_ > 0).all())
         now = summary.adapted(estimator.weights_, in_place=in_place)
         if values is not None:
             rows, capacity = values(estimator), selection.capacity(now)
@@ -181,10 +201,12 @@ def flow(
     if selection.target is not None and choose is None:
         found, reached = _surely_reached(found, metric, selection, labelled, level, seed)
     choice, abstain = found.choice, found.withheld
+    _logger.info("chosen for %s in %.2f s, %s", metric.name, lap(), choice.region.describe())
     # Rows of many classes are adapted already, in the summary.
     moved = found.now.compact
+    gone = bool((basis.estimator.weights_ <= 0).any())
     if proba.ndim == 1:
-        moved = adapted_in_place(proba, basis.estimator.weights_)
+        moved = adapted_in_place(proba.copy() if gone else proba, basis.estimator.weights_)
     prediction = None
     if abstain is None:
         choice, prediction, abstain = _within_budget(choice, moved, weight, found.now, selection)
@@ -198,6 +220,14 @@ def flow(
     else:
         drawn = drawn_choice(metric, found.now, choice, **how)
     estimate = drawn.estimate(level)
+    _logger.info(
+        "%d rows withheld; %s estimated in %.2f s: %s, then %s",
+        np.count_nonzero(abstain),
+        metric.name,
+        lap(),
+        estimate.before,
+        estimate.after,
+    )
     assumption = basis.assumption
     if not abstain.all():
         assumption = with_undefined(assumption, metric.name, estimate.before, estimate.after)
@@ -213,6 +243,7 @@ def flow(
         reached,
         found.certificate,
         found.values,
+        proba if gone else None,
     )
 
 
@@ -242,21 +273,38 @@ def basis_of(
     seed: int,
     classes: Sequence[Any] | None,
     at: FloatArray | None = None,
+    known: KnownLabels | None = None,
 ) -> Basis:
     """Estimate the class proportions of a batch, check what that rests on, and replicate it."""
-    estimator = _fitted(how, labelled, summary, classes)
+    estimator = _fitted(how, labelled, summary, classes, known)
     sketch = summary.sketch(_SKETCH)
     used = estimator.weights_ if at is None else at
-    replicates = [replicated(estimator, labelled, sketch, seed, at=used)]
+
+    def replicates_of(one: ShiftEstimator) -> Replicates:
+        found = replicated(one, labelled, sketch, seed, at=used)
+        return found if known is None else found.with_batch_rows(known.rows, one.weights_, seed)
+
+    replicates = [replicates_of(estimator)]
     draws = replicates[0].moves.ratios[1:] * estimator.source_priors_
     assumption = shifts.assumption_of(
         estimator, labelled, summary, classes, draws / draws.sum(axis=1, keepdims=True)
+    )
+    if known is not None:
+        moves, names = replicates[0].moves, classes or range(len(used))
+        more = shifts.known_doubts(known, summary, moves, classes=[*names], seed=seed)
+        assumption = replace(assumption, doubts=(*assumption.doubts, *more), n_labels=known.n)
+    _logger.info(
+        "shift %s: %s Proportions %s, then %s",
+        how.name,
+        assumption.summary(),
+        estimator.source_priors_,
+        estimator.priors_,
     )
     rejected, other = estimator.other(), None
     if rejected is not None:
 
         def other() -> Replicates:
-            return replicated(rejected, labelled, sketch, seed, at=used)
+            return replicates_of(rejected)
 
         if assumption.undecided:
             replicates.append(other())
@@ -268,10 +316,12 @@ def _fitted(
     labelled: LabelledSummary,
     summary: Summary,
     classes: Sequence[Any] | None,
+    known: KnownLabels | None,
 ) -> ShiftEstimator:
     """Return the estimator fitted on both; what it cannot tell apart is said by name."""
     try:
-        return clone(how).fit_summaries(labelled, summary)
+        counts = None if known is None else known.counts
+        return clone(how).fit_summaries(labelled, summary, counts)
     except NotIdentifiable as error:
         if classes is None:
             raise
@@ -381,10 +431,62 @@ def labelled_rows(
     return LabelledSummary(proba, codes, weight, held_out=unseen)
 
 
-def warn_of(assumption: Assumption, *, stacklevel: int = 3) -> None:
+def calibrated_apart(
+    calibrator: Calibrator, values: Any, aside: Aside
+) -> tuple[FloatArray, FloatArray]:
+    """Return the rows to be decided about calibrated and compact, and those of known label."""
+    if aside.nothing:
+        return calibrator.compact(values), _no_rows(calibrator)
+    try:
+        return _compact(calibrator, aside.scored(values)), _compact(
+            calibrator, aside.labelled(values)
+        )
+    except ValueError:
+        # The message should number rows as they came.
+        aside.check(values, scale=calibrator.scale, n_classes=len(calibrator.classes_))
+        raise
+
+
+def _compact(calibrator: Calibrator, values: Any) -> FloatArray:
+    return calibrator.compact(values) if len(values) else _no_rows(calibrator)
+
+
+def _no_rows(calibrator: Calibrator) -> FloatArray:
+    n_classes = len(calibrator.classes_)
+    return np.empty(0 if n_classes == 2 else (0, n_classes))
+
+
+def warn_of(assumption: Assumption) -> None:
     """Warn once of everything that speaks against the figures for a batch."""
     if assumption.doubts:
-        warnings.warn(" ".join(assumption.doubts), AssumptionWarning, stacklevel=stacklevel)
+        warn_user(" ".join(assumption.doubts), AssumptionWarning)
+
+
+def warn_of_scale(values: NDArray[Any], calibrator: Calibrator, labelled: LabelledSummary) -> None:
+    """Warn of a batch of logits that look like probabilities, where the validation logits did not.
+
+    Those of the validation data are not kept; but what the calibrator makes of logits in [0, 1]
+    has a range, and calibrated validation rows beyond it came from elsewhere.
+    """
+    if calibrator.scale != "logits" or len(values) < _FEWEST_LOOKED_AT:
+        return
+    if values.dtype.kind != "f" or not (values.min() >= 0 and values.max() <= 1):
+        return
+    if values.ndim == 2 and np.abs(values.sum(axis=1) - 1).max() > _SUM_OF_PROBABILITIES:
+        return
+    n_classes = labelled.proba.shape[1]
+    ends = np.array([0.0, 1.0]) if values.ndim == 1 else np.eye(n_classes)
+    reach = both_columns(calibrator.compact(ends))
+    beyond = (labelled.proba < reach.min(axis=0) - 1e-9) | (
+        labelled.proba > reach.max(axis=0) + 1e-9
+    )
+    if beyond.any():
+        warn_user(
+            'Every one of `scores` is in [0, 1], though scale="logits" was fitted on logits that '
+            "went beyond. If these are probabilities, pass the logits that the classifier gives "
+            'before its softmax or sigmoid, or fit with scale="probabilities" on probabilities.',
+            AssumptionWarning,
+        )
 
 
 def adapted_in_place(proba: FloatArray, ratios: FloatArray) -> FloatArray:

@@ -123,9 +123,9 @@ class TestRectified:
 
     @pytest.mark.parametrize("rate", [0.3, 0.6])
     def test_intervals_hold(self, rate):
-        """Sixty batches: far more than half of the 90% intervals hold, as they would by chance."""
+        """Forty batches: far more than half of the 90% intervals hold, as they would by chance."""
         inside = []
-        for seed in range(60):
+        for seed in range(40):
             found, y = decided("balanced-accuracy", n=400, rate=rate, seed=seed)
             kept = ~found.abstain
             realised = found.metric.observed(
@@ -212,7 +212,7 @@ class TestTarget:
 
     def test_it_is_seldom_missed(self):
         missed = []
-        for seed in range(30):
+        for seed in range(20):
             found, y = decided(budget=None, target=0.9, seed=seed, n=800)
             kept = ~found.abstain
             missed.append(found.metric.observed(y[kept], found.proba[kept]) < 0.9)

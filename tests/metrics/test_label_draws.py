@@ -65,3 +65,16 @@ def test_certain_rows_always_get_their_class():
         drawn = confusion_draws(proba, np.arange(3), weights, 0, 0, 20)
         off_diagonal = drawn * (1 - np.eye(3))
         assert not off_diagonal.any()
+
+
+@pytest.mark.parametrize("n_groups", [4, 60])
+def test_sums_over_few_and_many_groups_are_the_same(n_groups):
+    from abstain.metrics._confusion_draws import _GroupSums
+
+    rng = np.random.default_rng(0)
+    group = rng.integers(n_groups - 1, size=200)
+    values = rng.random((3, 200))
+    found = _GroupSums(group, n_groups).of(values)
+    expected = [np.bincount(group, weights=row, minlength=n_groups) for row in values]
+    np.testing.assert_allclose(found, expected)
+    assert not _GroupSums(group[:0], n_groups).of(values[:, :0]).any()

@@ -1,5 +1,7 @@
 """Metrics by name, there and back."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -72,6 +74,47 @@ def test_cost_from_a_file_and_back_without_it(tmp_path):
 def test_messages(name, message):
     with pytest.raises(ValueError, match=message):
         metrics.get(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "proposed"),
+    [
+        ("sensitivity", ["sensitivity@specificity=0.9", "recall"]),
+        ("Sensitivty", ["sensitivity@specificity=0.9", "recall"]),
+        ("sensitivity@0.9", ["sensitivity@specificity=0.9", "recall"]),
+        ("specificity", ["specificity@sensitivity=0.9"]),
+        ("recall@fpr=0.1", ["sensitivity@specificity=0.9"]),
+        ("auc", ["auroc"]),
+        ("roc_auc", ["auroc"]),
+        ("ROC-AUC", ["auroc"]),
+        ("ppv", ["precision", "precision@recall=0.9"]),
+        ("kappa_quadratic", ["kappa:quadratic"]),
+        ("qwk", ["kappa:quadratic"]),
+        ("MCC", ["mcc"]),
+        ("f1_score", ["f1"]),
+        ("balanced_accuracy", ["balanced-accuracy"]),
+        ("average_precision", ["average-precision"]),
+        ("pr-auc", ["average-precision"]),
+        ("top-5", ["top-k=5"]),
+    ],
+)
+def test_what_a_metric_is_called_elsewhere_is_proposed(name, proposed):
+    said = " or ".join(map(repr, proposed))
+    with pytest.raises(ValueError, match=re.escape(f"Did you mean {said}?")):
+        metrics.get(name)
+
+
+def test_everything_proposed_is_known(tmp_path):
+    from abstain.metrics._known_as import KNOWN_AS
+
+    (tmp_path / "costs.csv").write_text("0,1\n1,0\n")
+    for name, proposed in KNOWN_AS.items():
+        assert proposed
+        assert name == name.lower().replace("_", "-")
+        for one in proposed:
+            metrics.get(one.replace("FILE", str(tmp_path / "costs.csv")))
+        with pytest.raises(ValueError, match="Did you mean"):
+            metrics.get(name)
 
 
 def test_messages_for_files(tmp_path):

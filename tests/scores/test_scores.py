@@ -59,8 +59,22 @@ def test_a_capacity_is_never_exceeded(proba, capacity):
 def test_a_score_of_ones_own():
     region = choose_by_score(lambda proba: proba[:, 2], PROBA, 1)
     assert region.contains(PROBA, np.zeros(3, dtype=np.intp)).tolist() == [False, False, True]
-    with pytest.raises(TypeError, match="only registered scores"):
-        region.to_dict()
+    assert region.to_dict()["score"] == {"own": "<lambda>"}
+
+
+def test_a_function_that_is_registered_goes_by_its_name():
+    assert choose_by_score(entropy, PROBA, 1).to_dict()["score"] == "entropy"
+
+
+def test_a_score_of_ones_own_by_name(monkeypatch):
+    monkeypatch.setattr("abstain.scores._registry._own", {})
+    scores.register(lambda proba: proba[:, 2], "third")
+    assert scores.get("third")(PROBA).tolist() == PROBA[:, 2].tolist()
+    assert "third" in scores.registered()
+    with pytest.raises(ValueError, match="that of a built-in score"):
+        scores.register(entropy)
+    with pytest.raises(TypeError, match="must be a function"):
+        scores.register("third")
 
 
 @pytest.mark.parametrize("values", [np.zeros(2), np.array([0.0, np.nan, 1.0])])

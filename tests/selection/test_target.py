@@ -1,5 +1,7 @@
 """The smallest abstention that reaches a target, against trying everything."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from abstain import Abstainer
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 from abstain.exceptions import TargetUnreachable
-from abstain.metrics import AUROC, SensitivityAtSpecificity, WeightedKappa
+from abstain.metrics import AUROC, Accuracy, SensitivityAtSpecificity, WeightedKappa
 from abstain.selection import _target
 from abstain.summaries import RowSummary
 
@@ -180,6 +182,28 @@ def test_an_unreachable_target_says_the_best():
         choose_for_target(AUROC(), 0.99, proba)
     with pytest.raises(TargetUnreachable, match=r"No abstention reaches kappa:quadratic 0.9"):
         choose_for_target(WeightedKappa(), 0.9, proba)
+
+
+def test_a_target_just_out_of_reach_is_shown_apart_from_the_best():
+    proba = np.array([[0.6, 0.4], [0.5, 0.5], [0.4, 0.6]])
+    with pytest.raises(TargetUnreachable) as first:
+        choose_for_target(AUROC(), 1.0, proba)
+    best = float(re.search(r"the best is ([\d.]+)", str(first.value)).group(1))
+    for goal in (round(best + 1e-4, 4), round(best + 1e-7, 7)):
+        with pytest.raises(TargetUnreachable) as found:
+            choose_for_target(AUROC(), goal, proba)
+        said = re.search(
+            r"to ([\d.]+): the best is ([\d.]+), .* Ask for ([\d.]+) \(([\d.]+) less\)",
+            str(found.value),
+        )
+        asked, shown, instead, less = map(float, said.groups())
+        assert asked == goal
+        assert shown < goal
+        assert instead + less == pytest.approx(goal, abs=1e-12)
+        choose_for_target(AUROC(), instead, proba)
+    rows = np.column_stack([p := np.linspace(0.3, 0.6, 50), 1 - p])
+    with pytest.raises(TargetUnreachable, match=r"Ask for specificity 0\.\d+ \(0\.\d+ less\)"):
+        choose_for_target(Accuracy(), {"specificity": 0.999, "accuracy": 0.1}, rows)
 
 
 def test_an_absent_class_is_said():

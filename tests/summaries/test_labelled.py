@@ -37,6 +37,26 @@ def test_compact_rows_keep_what_estimators_read(weighted):
             )
 
 
+def test_of_many_classes_real_rows_stand_for_all():
+    rng = np.random.default_rng(0)
+    y = rng.integers(40, size=6000)
+    logits = rng.normal(size=(6000, 40))
+    logits[np.arange(6000), y] += 3
+    proba = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    weight = rng.integers(3, size=6000).astype(float)
+    compact = LabelledSummary(proba, y, weight).compact()
+    assert len(compact.labels) <= 2600
+    assert {*map(tuple, compact.proba)} <= {*map(tuple, proba)}
+    full, few = (
+        np.bincount(codes, weights=w)
+        for codes, w in ((y, weight), (compact.codes, compact.weight))
+    )
+    assert few == pytest.approx(full)
+    certain = [np.average(p.max(axis=1), weights=w) for p, w in
+               ((proba, weight), (compact.proba, compact.weight))]  # fmt: skip
+    assert certain[1] == pytest.approx(certain[0], abs=0.005)
+
+
 @pytest.mark.parametrize("name", ["em", "bbse-hard", "bbse-soft", "rlls-hard", "rlls-soft"])
 def test_estimators_find_the_same_from_compact_rows(name):
     proba, y = binary(4_000, 0.3, 0)

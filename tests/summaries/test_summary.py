@@ -171,6 +171,9 @@ def test_a_complaint_about_many_rows_speaks_of_all_of_them():
     abstainer = Abstainer("auroc", budget=0.1, scale="logits", calibration="platt")
     abstainer.fit(clinic.scores_val, clinic.y_val)
     scores = np.zeros(200_000)
-    scores[[70_000, 190_000]] = np.nan
+    scores[[70_000, 190_000]] = np.inf
     with pytest.raises(ValueError, match="2 of 200000 rows, first is row 70000"):
+        abstainer.decide(scores)
+    scores[[70_000, 190_000]] = np.nan
+    with pytest.raises(ValueError, match="2 of 200000 rows have no score"):
         abstainer.decide(scores)

@@ -1,5 +1,7 @@
 """Calibration: scores of a classifier turned into probabilities that can be trusted."""
 
+from __future__ import annotations
+
 from abstain.calibration._auto import AutoCalibration
 from abstain.calibration._base import Calibrator
 from abstain.calibration._beta import BetaCalibration

@@ -4,6 +4,8 @@ Where a label shift is to be estimated, calibrators with a bias for each class c
 paper, and the study it builds on, found that EM without them mistakes bias for shift.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
@@ -11,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abstain._inputs import FloatArray, IntArray, Scale
+from abstain._logs import logger
 from abstain.calibration._base import Calibrator
 from abstain.calibration._beta import BetaCalibration
 from abstain.calibration._dirichlet import DirichletCalibration
@@ -23,6 +26,8 @@ from abstain.calibration._temperature import BiasCorrectedTemperatureScaling, Te
 from abstain.calibration._vector import NoBiasVectorScaling, VectorScaling
 
 __all__ = ["AutoCalibration"]
+
+_logger = logger("calibration")
 
 #: Their mean probability on the validation set equals (or nearly) the class frequencies there.
 _BIAS_CORRECTED = (
@@ -125,6 +130,7 @@ class AutoCalibration(Calibrator):
         for kind, number in free.items():
             losses[kind.name] += cost * number
         self.selected_ = self._pick(losses, weight)
+        _logger.debug("cross-validated log loss: %s", self.cv_scores_)
         self.calibrator_ = next(c for c in candidates if c.name == self.selected_)
         self.calibrator_._fit(logits, codes, weight)
 
@@ -133,13 +139,23 @@ class AutoCalibration(Calibrator):
         best = min(scores, key=scores.__getitem__)
         corrected = [kind.name for kind in _BIAS_CORRECTED if kind.name in scores]
         if not self.estimating_shift or best in corrected:
+            _logger.info("picked %s, of the least cross-validated log loss", best)
             return best
         preferred = min(corrected, key=scores.__getitem__)
         gain = losses[preferred] - losses[best]
         mean = np.average(gain, weights=weight)
         variance = np.average((gain - mean) ** 2, weights=weight)
         error = float(np.sqrt(variance / weight.sum()))
-        return best if mean > error else preferred
+        picked = best if mean > error else preferred
+        _logger.info(
+            "picked %s: before a shift is estimated a bias for each class counts more than %.2g "
+            "of log loss, the lead of %s, unless that is beyond its standard error %.2g",
+            picked,
+            mean,
+            best,
+            error,
+        )
+        return picked
 
     def fit(
         self,

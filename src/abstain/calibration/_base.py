@@ -1,6 +1,7 @@
 """The interface of all calibrators: scores of a classifier in, calibrated probabilities out."""
 
-import warnings
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
@@ -9,20 +10,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abstain._inputs import (
+    FIT_LOGITS,
     FloatArray,
     IntArray,
     Scale,
-    as_array,
     both_columns,
     check_classes,
     check_labels,
     check_sample_weight,
     check_scores,
+    one_column,
+    rows_of,
     to_logits,
 )
 from abstain._kernels._threads import over_rows
 from abstain._numerics import Parameters, raise_not_fitted
-from abstain.exceptions import RepairWarning
+from abstain.exceptions import RepairWarning, warn_user
 
 __all__ = ["Calibrator"]
 
@@ -78,7 +81,8 @@ class Calibrator(Parameters, ABC):
         sample_weight : array-like of shape (n,), optional
             How much each row counts; a whole number equals repetition.
         classes : sequence, optional
-            The label of each column; the sorted distinct labels when not given.
+            The label of each column, of two the positive one last; the sorted distinct labels
+            when not given, of which for one dimension one must be positive by itself, as 1 is.
 
         Returns
         -------
@@ -91,7 +95,9 @@ class Calibrator(Parameters, ABC):
                 f"{type(self).__name__} is for two classes; `scores` has {n_classes} columns. "
                 f'Use calibration "bcts" or "vector" for more.'
             )
-        columns = check_classes(y, n_columns=n_classes, classes=classes)
+        columns = check_classes(
+            y, n_columns=n_classes, classes=classes, of_one_column=one_column(scores, "scores")
+        )
         codes = check_labels(y, classes=columns, n_rows=n)
         weight = check_sample_weight(sample_weight, n_rows=n)
         _check_present(codes, weight, columns)
@@ -120,7 +126,7 @@ class Calibrator(Parameters, ABC):
         result is the caller's, to change in place.
         """
         self._check_fitted()
-        values = np.asarray(as_array(scores))
+        values = rows_of(scores, "scores")
         n_classes = len(self.classes_)
         if len(values) <= _ROWS:
             return self._compact(values, n_classes)
@@ -134,18 +140,19 @@ class Calibrator(Parameters, ABC):
             over_rows(calibrate, len(values), size=_ROWS)
         except ValueError:
             # The message should speak of all rows, not of a part.
-            check_scores(values, scale=self.scale, n_classes=n_classes)
+            check_scores(values, scale=self.scale, n_classes=n_classes, remedy=FIT_LOGITS)
             raise
         return result
 
     @property
-    def picked(self) -> "Calibrator":
+    def picked(self) -> Calibrator:
         """The calibrator that does the work: this one, unless it has picked another."""
         return self
 
     def _compact(self, scores: NDArray[Any], n_classes: int) -> FloatArray:
         """Return probabilities of unchecked scores, of two classes those of the positive one."""
-        proba = self._proba(to_logits(scores, scale=self.scale, n_classes=n_classes))
+        logits = to_logits(scores, scale=self.scale, n_classes=n_classes, remedy=FIT_LOGITS)
+        proba = self._proba(logits)
         return proba[:, 1] if n_classes == 2 else proba
 
     def _check_fitted(self) -> None:
@@ -185,9 +192,8 @@ def _check_present(codes: IntArray, weight: FloatArray | None, classes: NDArray[
             f"{classes[np.argmax(mass)].item()!r}. Calibration needs examples of both."
         )
     if absent:
-        warnings.warn(
+        warn_user(
             f"No example of class {', '.join(map(repr, absent))} in `y`; its probability is "
             f"not calibrated by data of its own.",
             RepairWarning,
-            stacklevel=3,
         )

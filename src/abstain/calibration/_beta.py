@@ -1,5 +1,7 @@
 """Beta calibration: the curve that scores with beta distributions need, for two classes."""
 
+from __future__ import annotations
+
 from typing import Any, ClassVar
 
 import numpy as np

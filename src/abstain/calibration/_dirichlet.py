@@ -1,5 +1,7 @@
 """Dirichlet calibration: each class's log-odds from the log-probabilities of all classes."""
 
+from __future__ import annotations
+
 from typing import ClassVar
 
 import numpy as np

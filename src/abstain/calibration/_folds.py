@@ -1,5 +1,7 @@
 """Folds that neither tied scores nor weights can lead astray, for picking a calibrator."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Self
 

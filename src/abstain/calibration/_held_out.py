@@ -3,6 +3,8 @@
 What a calibrator makes of the rows it was fitted on flatters it; by how much, these tell.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,11 +1,13 @@
 """No calibration: scores taken at their word."""
 
+from __future__ import annotations
+
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from abstain._inputs import FloatArray, IntArray, check_proba
+from abstain._inputs import FIT_LOGITS, FloatArray, IntArray, check_scores
 from abstain.calibration._scaling import ScalingCalibrator
 
 __all__ = ["IdentityCalibration"]
@@ -44,6 +46,6 @@ class IdentityCalibration(ScalingCalibrator):
         if self.scale == "logits":
             return super()._compact(scores, n_classes)
         # Not through logarithms, which would move the last digit and lift the zeros.
-        proba = check_proba(scores, name="scores", n_classes=n_classes)
+        proba = check_scores(scores, scale="probabilities", n_classes=n_classes, remedy=FIT_LOGITS)
         # A copy, since what is returned may be changed in place and the scores may not.
         return (proba[:, 1] if n_classes == 2 else proba).copy()

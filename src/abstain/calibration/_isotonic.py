@@ -1,5 +1,7 @@
 """Isotonic calibration: any curve that never falls, for each class against the rest."""
 
+from __future__ import annotations
+
 from typing import ClassVar
 
 import numpy as np

@@ -3,6 +3,8 @@
 Errors are fractions, never percent. Intervals are by the bootstrap over rows.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -18,6 +20,7 @@ from abstain._inputs import (
     check_labels,
     check_proba,
     check_sample_weight,
+    one_column,
 )
 from abstain._numerics import Strategy, bin_numbers
 
@@ -52,7 +55,8 @@ def log_loss(
     sample_weight : array-like of shape (n,), optional
         How much each row counts; a whole number equals repetition.
     classes : sequence, optional
-        The label of each column; the sorted distinct labels when not given.
+        The label of each column, of two the positive one last; the sorted distinct labels when
+        not given.
 
     Returns
     -------
@@ -114,7 +118,8 @@ def brier_score(
     sample_weight : array-like of shape (n,), optional
         How much each row counts; a whole number equals repetition.
     classes : sequence, optional
-        The label of each column; the sorted distinct labels when not given.
+        The label of each column, of two the positive one last; the sorted distinct labels when
+        not given.
     n_bins : int
         Number of bins of each class's probability, for the split.
     strategy : {"mass", "width"}
@@ -179,7 +184,8 @@ def expected_calibration_error(
     sample_weight : array-like of shape (n,), optional
         How much each row counts; a whole number equals repetition.
     classes : sequence, optional
-        The label of each column; the sorted distinct labels when not given.
+        The label of each column, of two the positive one last; the sorted distinct labels when
+        not given.
     n_bins : int
         Number of bins.
     strategy : {"width", "mass"}
@@ -300,7 +306,13 @@ def _checked(
     classes: Sequence[Any] | NDArray[Any] | None,
 ) -> tuple[IntArray, FloatArray, FloatArray | None]:
     matrix = check_proba(proba)
-    columns = check_classes(y_true, n_columns=matrix.shape[1], classes=classes)
+    columns = check_classes(
+        y_true,
+        n_columns=matrix.shape[1],
+        classes=classes,
+        name="y_true",
+        of_one_column=one_column(proba, "proba"),
+    )
     codes = check_labels(y_true, classes=columns, n_rows=len(matrix), name="y_true")
     return codes, matrix, check_sample_weight(sample_weight, n_rows=len(matrix))
 

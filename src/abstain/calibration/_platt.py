@@ -3,6 +3,8 @@
 The paper calibrates its binary experiments (IMDB, genomics) with it.
 """
 
+from __future__ import annotations
+
 from typing import ClassVar
 
 import numpy as np

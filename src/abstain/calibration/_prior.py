@@ -3,6 +3,8 @@
 Scores that separate few rows without an error would otherwise be stretched to certainty.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray

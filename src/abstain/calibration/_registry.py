@@ -1,5 +1,7 @@
 """Calibrators by name, and back from the data a policy stores."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from numpy.typing import NDArray
@@ -36,6 +38,17 @@ _CALIBRATORS: Registry[type[Calibrator]] = Registry(
         )
     ],
     kind="Calibrator",
+    known_as={
+        "logistic": ("platt",),
+        "sigmoid": ("platt",),
+        "temp": ("temperature",),
+        "ts": ("temperature",),
+        "vs": ("vector",),
+        "matrix": ("dirichlet",),
+        "no": ("identity",),
+        "none": ("identity",),
+        "off": ("identity",),
+    },
 )
 
 

@@ -4,6 +4,8 @@ Platt, temperature, bias-corrected temperature, vector and beta scaling are memb
 in what is free: one slope or one per class, with or without biases.
 """
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from typing import Any, ClassVar
 

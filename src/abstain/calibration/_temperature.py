@@ -4,6 +4,8 @@ The bias-corrected form is what the paper pairs with EM under label shift: witho
 mean calibrated probability misses the class proportions, and EM takes the gap for a shift.
 """
 
+from __future__ import annotations
+
 from typing import ClassVar
 
 from abstain._inputs import FloatArray, IntArray

@@ -4,6 +4,8 @@ Companions of bias-corrected temperature scaling in the study the paper builds o
 they need more validation data.
 """
 
+from __future__ import annotations
+
 from typing import ClassVar
 
 import numpy as np

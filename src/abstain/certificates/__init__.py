@@ -1,5 +1,7 @@
 """What held-out labels prove about a rule, at every prevalence at once."""
 
+from __future__ import annotations
+
 from abstain.certificates._certificate import Bound, Certificate, Evidence, certify
 from abstain.certificates._certified_search import certified_choice as certified_choice
 from abstain.certificates._certified_search import claims_of as claims_of

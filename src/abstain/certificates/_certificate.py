@@ -4,6 +4,8 @@ Under label shift (the paper's Section 2) the distribution of the scores of each
 for a fixed rule the rates P(predict j, kept | true class i) stay too: only the proportions move.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
@@ -12,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abstain import metrics
+from abstain._display import block, number, table
 from abstain._inputs import FloatArray, IntArray
 from abstain._numerics import auroc_lower, clopper_pearson, nan_if_none, plain
 from abstain.certificates._worst_case import check_prior_range, worst_case
@@ -89,7 +92,7 @@ class Bound:
         return self.value
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
     """What held-out labelled examples prove about a rule.
 
@@ -200,6 +203,20 @@ class Certificate:
             searched=bool(data["searched"]),
             prior_range=sides and (np.array(sides[0]), np.array(sides[1])),
         )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, number(bound.value), number(bound.observed), f"{bound.n:,}")
+            for name, bound in self.bounds.items()
+        ]
+        return block(
+            "Certificate",
+            f"held-out labels prove with {self.confidence:.0%} confidence",
+            table(("on kept rows", "bound", "observed", "labels"), rows),
+        )
+
+    def __repr__(self) -> str:
+        return f"<Certificate: {self}>"
 
     def __str__(self) -> str:
         parts = ", ".join(

@@ -4,6 +4,8 @@ Fixed-sequence testing (learn then test): a sequence of rules of falling abstent
 unlabelled and fitting data, then the certifying labels test one after the other until one fails.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +22,7 @@ from abstain.certificates._worst_case import check_prior_range
 from abstain.exceptions import TargetUnreachable
 from abstain.metrics import AUROC, Metric
 from abstain.regions import Choice
+from abstain.selection import shown_short
 from abstain.summaries import LabelledSummary, Summary
 
 __all__ = ["certified_choice", "claims_of"]
@@ -203,11 +206,11 @@ class _Search:
 
     def complaint(self, rules: list[Choice], first: Evidence, n_labelled: int) -> str:
         """Say what the labels showed, and how many would be expected to be enough."""
-        wanted = ", ".join(f"{_name(what)} {goal:g}" for what, goal in self.claims)
+        wanted = ", ".join(f"{_name(what)} {goal:.15g}" for what, goal in self.claims)
         seen = "; ".join(
             f"{_name(what)} {bound_of(what, first, self.error, self.prior_range).observed:.3g} "
-            f"observed, bound {self._bound(what, first, 1.0):.3g}"
-            for what, _ in self.claims
+            f"observed, bound {shown_short(self._bound(what, first, 1.0), goal, digits=3)}"
+            for what, goal in self.claims
         )
         needed = self._needed([self.expected(rule) for rule in rules] + [first])
         enough = (

@@ -4,6 +4,8 @@ For sensitivity at a specificity the best window touches its threshold (the pape
 so below the window negative is predicted and above it positive.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import numpy as np

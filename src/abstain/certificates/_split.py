@@ -1,5 +1,7 @@
 """Splitting labelled data: what chooses a rule must not certify it."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

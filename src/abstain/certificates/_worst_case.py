@@ -4,6 +4,8 @@ With class proportions q and rates r the kept examples have the confusion matrix
 shift moves q alone (the paper's Section 2), and labels bound r.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,5 +1,7 @@
 """The metric without labels: what it is on everything and on the kept, and how sure that is."""
 
+from __future__ import annotations
+
 from abstain.estimation._estimate import LEVEL as LEVEL
 from abstain.estimation._estimate import Decided as Decided
 from abstain.estimation._estimate import Drawn as Drawn

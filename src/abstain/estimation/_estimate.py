@@ -5,12 +5,15 @@ label shift the validation rows, counted as rows of the batch, tell how wrong th
 where rows are kept.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
+from abstain._display import block, intervals
 from abstain._inputs import FloatArray, IntArray, Mask
 from abstain._numerics import nan_if_none, plain
 from abstain.estimation._replicates import Replicates
@@ -26,7 +29,7 @@ LEVEL = 0.9
 Decided = tuple[IntArray, Mask]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EstimatedValue:
     """A metric estimated without labels, and where its realised value is expected to lie.
 
@@ -50,17 +53,41 @@ class EstimatedValue:
         low, high = self.interval
         return f"{self.value:.4f} ({100 * self.level:g}% interval {low:.4f} to {high:.4f})"
 
+    def __repr__(self) -> str:
+        return f"<EstimatedValue {self}>"
+
+    def _repr_html_(self) -> str:
+        shown = intervals([("", self.value, self.interval)], self.level)
+        return block("Estimate", "without labels", shown)
+
     def holds(self, value: float) -> bool:
         """Tell whether a realised value lies in the interval."""
         return bool(self.interval[0] <= value <= self.interval[1])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Estimate:
     """The metric on all rows and on the kept rows, both estimated without labels."""
 
     before: EstimatedValue
     after: EstimatedValue
+
+    @classmethod
+    def undefined(cls, level: float = LEVEL) -> Self:
+        """Return the estimate of no rows at all."""
+        nothing = EstimatedValue(float("nan"), (float("nan"), float("nan")), level)
+        return cls(nothing, nothing)
+
+    def __repr__(self) -> str:
+        return f"<Estimate: before abstaining {self.before}, after {self.after}>"
+
+    def _repr_html_(self) -> str:
+        return block("Estimate", "of the metric, without labels", self.html())
+
+    def html(self) -> str:
+        """Return both as a table for a notebook."""
+        rows = [("all rows", self.before), ("kept rows", self.after)]
+        return intervals([(name, one.value, one.interval) for name, one in rows], self.after.level)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the estimate as plain data; what is not defined is None."""

@@ -5,6 +5,8 @@ The calibration follows by one Newton step, the class proportions by a few, and 
 count as rows of the batch would. Everything is done on a few thousand rows that stand for all.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -83,7 +85,49 @@ class Replicates:
         proba = np.ascontiguousarray(self.labelled.proba[self.part])
         return LabelledReplicates(proba, self.codes, self.drawn, self.believed_again)
 
-    def first(self, n: int) -> "Replicates":
+    def with_batch_rows(self, rows: LabelledSummary, ratios: FloatArray, seed: int) -> Replicates:
+        """Return the replicates with labelled rows of the batch itself among those that speak.
+
+        Each counts as what it is: a row of the batch. The calibration does not move by them.
+
+        Parameters
+        ----------
+        rows : LabelledSummary
+            Calibrated, not adapted.
+        ratios : ndarray of shape (n_classes,)
+            To the class proportions of the batch.
+        seed : int
+        """
+        if not len(rows.labels):
+            return self
+        n_classes = rows.proba.shape[1]
+        most = int(np.clip(_MOST_NUMBERS // (len(self.drawn) * n_classes), _FEWEST_ROWS, None))
+        count = np.ones(len(rows.labels)) if rows.weight is None else rows.weight
+        few = np.arange(0, len(count), max(-(-len(count) // most), 1))
+        stands = count[few] * (count.sum() / count[few].sum())
+        rng = np.random.default_rng([seed, len(count)])
+        drawn = rng.standard_gamma(np.maximum(stands, _SMALLEST), (len(self.drawn) - 1, len(few)))
+        here = rows.at(self.moves.used)
+        own = self.labelled.weight
+        weight = np.ones(len(self.labelled.labels)) if own is None else own
+        return replace(
+            self,
+            labelled=LabelledSummary(
+                np.vstack([self.labelled.proba, here.proba]),
+                np.append(self.labelled.labels, rows.labels),
+                np.append(weight, count),
+            ),
+            believed=np.vstack([self.believed, rows.at(ratios).proba]),
+            importance=np.append(self.importance, count),
+            part=np.append(self.part, len(weight) + few),
+            codes=np.append(self.codes, rows.labels[few]),
+            drawn=np.hstack([self.drawn, np.vstack([stands, drawn])]),
+            believed_again=np.concatenate(
+                [self.believed_again, self.moves.of(here.proba[few])], axis=1
+            ),
+        )
+
+    def first(self, n: int) -> Replicates:
         """Return the first few."""
         if n >= len(self.drawn) - 1:
             return self

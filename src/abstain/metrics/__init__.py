@@ -1,5 +1,7 @@
 """Metrics: what they are expected to be, what they are, and whom to withhold for them."""
 
+from __future__ import annotations
+
 from abstain.metrics._accuracy import Accuracy, BalancedAccuracy, ErrorRate
 from abstain.metrics._auroc import AUROC
 from abstain.metrics._average_precision import AveragePrecision
@@ -21,6 +23,9 @@ from abstain.metrics._ranking import BestWindow as BestWindow
 from abstain.metrics._ranking import RankingMetric
 from abstain.metrics._registry import from_dict as from_dict
 from abstain.metrics._registry import get, register, summaries
+from abstain.metrics._registry import get_several as get_several
+from abstain.metrics._registry import is_own as is_own
+from abstain.metrics._registry import to_dict as to_dict
 from abstain.metrics._sampled_metric import SampledMetric
 from abstain.metrics._sensitivity_at_specificity import SensitivityAtSpecificity
 from abstain.metrics._specificity_at_sensitivity import SpecificityAtSensitivity

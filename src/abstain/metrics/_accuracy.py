@@ -4,6 +4,8 @@ Accuracy is the metric for which the paper's framework gives back the classical 
 the smallest maximum probability.
 """
 
+from __future__ import annotations
+
 from typing import ClassVar
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The area under the ROC curve (the paper's Section 5.2 and Appendix C)."""
 
+from __future__ import annotations
+
 from typing import ClassVar
 
 import numpy as np
@@ -49,6 +51,8 @@ class AUROC(RankingMetric):
     [0.681, 0.8125, 0.817, 0.7]
     """
 
+    # The mirror image of the order, for the other class, has the same area.
+    of_positive = False
     head: ClassVar[str] = "auroc"
     example: ClassVar[str] = "auroc"
     summary: ClassVar[str] = "area under the ROC curve; for the whole ranking"

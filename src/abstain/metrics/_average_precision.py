@@ -1,5 +1,7 @@
 """Average precision, the area under the precision-recall curve. Not in the paper's text."""
 
+from __future__ import annotations
+
 from typing import ClassVar
 
 import numpy as np

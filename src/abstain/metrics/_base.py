@@ -4,6 +4,8 @@ The expected value treats each row's probabilities as the distribution of its un
 (the paper's Section 5); the observed value is what everybody else calls the metric.
 """
 
+from __future__ import annotations
+
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -52,8 +54,12 @@ class Metric(Parameters, ABC):
     greater_is_better: bool = True
     #: Whether the metric is for two classes only.
     binary_only: ClassVar[bool] = False
+    #: Whether, of two classes, the value depends on which of them is the positive one.
+    of_positive: bool = False
     #: Whether it is one of the order of two classes' probabilities alone, not of predictions.
     ranks: ClassVar[bool] = False
+    #: Whether its values can be computed; of a loaded policy's own metric only once registered.
+    known: ClassVar[bool] = True
     #: How many times an interval draws it anew.
     n_replicates: ClassVar[int] = 200
     #: The least and the greatest value there can be; infinite where there is no bound.
@@ -143,7 +149,7 @@ class Metric(Parameters, ABC):
         *,
         prediction: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        classes: NDArray[Any] | None = None,
+        classes: Sequence[Any] | NDArray[Any] | None = None,
     ) -> float:
         """Compute the metric from true labels.
 
@@ -157,8 +163,8 @@ class Metric(Parameters, ABC):
             Predicted column of each row; argmax when not given.
         sample_weight : array-like of shape (n,), optional
             How much each row counts; a whole number equals repetition.
-        classes : ndarray of shape (n_classes,), optional
-            The label of each column.
+        classes : sequence of n_classes labels, optional
+            The label of each column, of two the positive one last.
 
         Returns
         -------
@@ -383,6 +389,28 @@ class Metric(Parameters, ABC):
                 continue
             result[k] = observed - expected
         return result
+
+    def _resampled(
+        self, codes: IntArray, rows: RowSummary, prediction: IntArray, n_draws: int, seed: int
+    ) -> tuple[float, FloatArray]:
+        """Return the value of labelled rows, and what it is with their weights drawn anew.
+
+        A bootstrap. Here rows are drawn in proportion to their weight, which asks nothing of the
+        metric but a value of labels; others draw the total weight of rows that are alike.
+        """
+        rng = np.random.default_rng(seed)
+        n = len(codes)
+        share = None if rows.weight is None else rows.weight / rows.weight.sum()
+        values = np.full(n_draws, np.nan)
+        for k in range(n_draws):
+            drawn = rng.choice(n, size=n, p=share)
+            again = RowSummary(np.ascontiguousarray(rows.proba[drawn]))
+            try:
+                values[k] = self._observed(codes[drawn], again, prediction[drawn])
+            except ValueError:
+                # A draw may have one class alone, of which the metric says nothing.
+                continue
+        return float(np.nanmedian(values)) if np.isfinite(values).any() else np.nan, values
 
     def _checked(
         self, proba: ArrayLike, prediction: ArrayLike | None, sample_weight: ArrayLike | None

@@ -4,6 +4,8 @@ C[i, j] is the weight of kept examples of true class i predicted as j: counted w
 known, expected under the probabilities when they are not (the paper's Section 5).
 """
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, Literal, Self, get_args
@@ -23,7 +25,7 @@ from abstain.metrics._confusion_draws import (
 from abstain.metrics._confusion_solver import solve_joint, solve_marginal
 from abstain.regions import Choice
 from abstain.rules import Argmax, DecisionRule
-from abstain.summaries import LabelledReplicates, Moves, Summary
+from abstain.summaries import LabelledReplicates, Moves, RowSummary, Summary
 
 __all__ = ["ALL_KEPT", "NO_WEIGHT", "BaseConfusionMetric", "Solver"]
 
@@ -101,6 +103,17 @@ class BaseConfusionMetric(Metric):
             minlength=n_classes**2,
         )
         return self.value(cells.reshape(n_classes, n_classes).astype(np.float64))
+
+    def _resampled(
+        self, codes: IntArray, rows: RowSummary, prediction: IntArray, n_draws: int, seed: int
+    ) -> tuple[float, FloatArray]:
+        n_classes = rows.proba.shape[1]
+        counts = np.bincount(codes * n_classes + prediction, rows.weight, n_classes**2)
+        cells: FloatArray = counts.reshape(n_classes, n_classes).astype(np.float64)
+        rng = np.random.default_rng(seed)
+        # Weights of rows are gamma variates; so is the sum of those in a cell.
+        drawn = rng.standard_gamma(cells, (n_draws, n_classes, n_classes))
+        return self.value(cells), self._values(drawn)
 
     def _draws(
         self, summary: Summary, prediction: IntArray | None, n_draws: int, seed: int

@@ -5,6 +5,8 @@ which two sums over the rows give; where a count is small it is drawn from a bin
 distribution of the same mean and variance, since it is far from normal.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -34,6 +36,8 @@ SMALL_COUNT = 50.0
 _MOST_ENTRIES = 2**23
 # Rows of each predicted column on which it is found how its counts move.
 _MOST_MOVED = 512
+# Up to so many groups of rows, sums over them are a product of matrices.
+_FEW_GROUPS = 24
 
 
 def many_rows(summary: Summary) -> bool:
@@ -157,11 +161,9 @@ def moved_shares(
     group = prediction + n_classes * withheld
     rows, weight = _some_of_each(group, summary.weight, 2 * n_classes, len(moves) * n_classes)
     proba = np.ascontiguousarray(summary.proba[rows])
-    member = np.zeros((len(rows), 2 * n_classes))
-    member[np.arange(len(rows)), group[rows]] = weight
-    moved = _by_class(moves.of(proba))
-    now = np.stack([one @ member for one in moved], axis=1)
-    then = proba.T @ member
+    sums = _GroupSums(group[rows], 2 * n_classes)
+    now = np.stack([sums.of(one * weight) for one in _by_class(moves.of(proba))], axis=1)
+    then = sums.of(proba.T * weight)
     factor = np.divide(now, then, out=np.ones_like(now), where=then > 0)
     return factor[..., :n_classes], factor[..., n_classes:]
 
@@ -181,16 +183,46 @@ def labelled_confusions(
     Each of shape (2, n_replicates, n_classes, n_classes): of the kept, and of the withheld.
     """
     n_classes = labelled.proba.shape[1]
-    n_rows = len(prediction)
-    member = np.zeros((n_rows, 2 * n_classes))
-    member[np.arange(n_rows), prediction + n_classes * withheld] = 1.0
+    group = prediction + n_classes * withheld
+    sums = _GroupSums(group, 2 * n_classes)
     shape = (len(labelled), 2, n_classes)
     observed, expected = [], []
     for i, believed in enumerate(_by_class(labelled.believed)):
         own = labelled.codes == i
-        observed.append((labelled.weight[:, own] @ member[own]).reshape(shape))
-        expected.append(((labelled.weight * believed) @ member).reshape(shape))
+        counts = _GroupSums(group[own], 2 * n_classes).of(labelled.weight[:, own])
+        observed.append(counts.reshape(shape))
+        expected.append(sums.of(labelled.weight * believed).reshape(shape))
     return tuple(np.stack(side, axis=2).transpose(1, 0, 2, 3) for side in (observed, expected))  # type: ignore[return-value]
+
+
+class _GroupSums:
+    """Sums over the rows of each group, of arrays whose last axis is the rows.
+
+    Few groups: one product of matrices. Of many it would be all but zeros, and each row is added
+    to its own group instead.
+    """
+
+    def __init__(self, group: IntArray, n_groups: int) -> None:
+        self._n_groups = n_groups
+        self._member: FloatArray | None = None
+        if n_groups <= _FEW_GROUPS:
+            self._member = np.zeros((len(group), n_groups))
+            self._member[np.arange(len(group)), group] = 1.0
+        self._order = np.argsort(group, kind="stable")
+        ordered = group[self._order]
+        self._starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+        self._present = ordered[self._starts]
+
+    def of(self, values: FloatArray) -> FloatArray:
+        if self._member is not None:
+            product: FloatArray = values @ self._member
+            return product
+        sums = np.zeros((*values.shape[:-1], self._n_groups))
+        if len(self._present):
+            sums[..., self._present] = np.add.reduceat(
+                values[..., self._order], self._starts, axis=-1
+            )
+        return sums
 
 
 def _by_class(moved: FloatArray) -> list[FloatArray]:

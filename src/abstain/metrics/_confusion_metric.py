@@ -1,5 +1,7 @@
 """A metric from the user's own function of the confusion matrix."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -17,7 +19,8 @@ class ConfusionMetric(BaseConfusionMetric):
     Parameters
     ----------
     function : callable
-        Takes a float matrix C with C[i, j] the weight of examples of class i predicted as j,
+        Takes a float matrix C with C[i, j] the weight of examples of class i predicted as j (of
+        two classes [negative, positive], so that C[1, 1] holds the true positives),
         and returns a number; NaN where it is not defined. It should be smooth, and the same
         for C and any multiple of C: entries are expected counts, not whole numbers.
     name : str, optional
@@ -45,6 +48,8 @@ class ConfusionMetric(BaseConfusionMetric):
     """
 
     head: ClassVar[str] = ""
+    # What the function makes of C[1, 1] nobody knows.
+    of_positive = True
 
     def __init__(
         self,

@@ -5,6 +5,8 @@ matrix and a threshold. The marginal solver is the paper's deterministic algorit
 appendix on weighted kappa; the joint one repeats it to a fixed point.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -84,7 +86,7 @@ class _Batch:
         value = self.sign * self.metric.value(confusion)
         return value if np.isfinite(value) else -np.inf
 
-    def withheld(self, prediction: IntArray, gains: FloatArray) -> "_Candidate":
+    def withheld(self, prediction: IntArray, gains: FloatArray) -> _Candidate:
         """Withhold what fits the capacity, highest expected gain first."""
         region = GainThreshold(gains, np.inf)
         score = region.score(self.proba, prediction)

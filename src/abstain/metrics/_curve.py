@@ -1,5 +1,7 @@
 """The metric against the share withheld: what a budget buys."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -1,5 +1,7 @@
 """How a ranking metric is estimated: the options that all of them take, and their checks."""
 
+from __future__ import annotations
+
 from typing import Literal, TypedDict, get_args
 
 __all__ = ["Estimation", "Method", "check_estimation"]

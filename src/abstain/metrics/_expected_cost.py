@@ -1,5 +1,7 @@
 """Expected cost of the predictions under a matrix of costs."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -22,7 +24,9 @@ class ExpectedCost(BaseConfusionMetric):
     Parameters
     ----------
     costs : array-like of shape (n_classes, n_classes)
-        Entry (i, j): the cost of predicting class i as class j. A negative cost is a reward.
+        Entry (i, j): the cost of predicting class i as class j. A negative cost is a reward. The
+        order is that of ``classes_``: of two classes [negative, positive], or the sorted labels
+        where neither is the positive one.
     solver : {"joint", "marginal"}
         How the examples to withhold are chosen; for a cost both give the same.
 

@@ -5,6 +5,8 @@ probability that spreads most, like the leaves of a k-d tree: about equally heav
 probability vectors, as data.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

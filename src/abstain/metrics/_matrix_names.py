@@ -1,5 +1,7 @@
 """Matrices inside the names of metrics: ``cost:[[0,1],[5,0]]``, ``kappa:[[0,1],[2,0]]``."""
 
+from __future__ import annotations
+
 import json
 
 from abstain._inputs import FloatArray

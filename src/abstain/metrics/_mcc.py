@@ -1,5 +1,7 @@
 """Matthews correlation coefficient, for two classes and for more."""
 
+from __future__ import annotations
+
 from typing import ClassVar
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Net benefit at a threshold probability (decision-curve analysis). Not in the paper."""
 
+from __future__ import annotations
+
 import math
 from typing import ClassVar, Literal
 

@@ -3,6 +3,8 @@
 The threshold moves when a window is withheld, as in the paper's Algorithm 1.
 """
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from bisect import bisect_left
 

@@ -1,5 +1,7 @@
 """The area under the ROC curve up to a false-positive rate. Not in the paper."""
 
+from __future__ import annotations
+
 from typing import ClassVar, Unpack
 
 from abstain._inputs import FloatArray

@@ -3,6 +3,8 @@
 Not in the paper, which names recall at a false discovery rate as a metric in use.
 """
 
+from __future__ import annotations
+
 from typing import ClassVar, Unpack
 
 import numpy as np

@@ -3,6 +3,8 @@
 All are ``t TP / (t TP + p FP + n FN)`` of a class for some t, p and n, then averaged over classes.
 """
 
+from __future__ import annotations
+
 from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
@@ -22,7 +24,7 @@ class ClassRatio(BaseConfusionMetric):
     Parameters
     ----------
     average : {"binary", "macro", "micro", "weighted"}
-        ``"binary"``: the ratio of the second of two classes. ``"macro"``: the mean over
+        ``"binary"``: the ratio of the positive class of two. ``"macro"``: the mean over
         classes. ``"micro"``: one ratio of the counts of all classes. ``"weighted"``: the mean
         over classes, weighted by how often they occur.
     solver : {"joint", "marginal"}
@@ -43,6 +45,11 @@ class ClassRatio(BaseConfusionMetric):
                 f"`average` must be one of {', '.join(map(repr, get_args(Average)))}; "
                 f"got {self.average!r}."
             )
+
+    @property
+    def of_positive(self) -> bool:  # type: ignore[override]
+        """Whether it is the ratio of the positive class of two alone."""
+        return self.average == "binary"
 
     @property
     def _coefficients(self) -> tuple[float, float, float]:

@@ -5,6 +5,8 @@ metric gives one thing only, its value after each of some windows is withheld; t
 whole batch is that of an empty window, expected and observed values differ in the labels alone.
 """
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -34,6 +36,7 @@ from abstain.summaries import (
     Atoms,
     LabelledReplicates,
     Moves,
+    RowSummary,
     Summary,
     Windows,
     summarise,
@@ -94,6 +97,7 @@ class RankingMetric(Metric):
     """
 
     binary_only: ClassVar[bool] = True
+    of_positive = True
     ranks: ClassVar[bool] = True
     value_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     #: The constructor's one argument that a name carries after ``=``; none when empty.
@@ -226,7 +230,7 @@ class RankingMetric(Metric):
         capacity: float,
         *,
         sample_weight: ArrayLike | None = None,
-        classes: NDArray[Any] | None = None,
+        classes: Sequence[Any] | NDArray[Any] | None = None,
     ) -> FloatArray:
         """Compute the metric from true labels after each window is withheld.
 
@@ -259,6 +263,23 @@ class RankingMetric(Metric):
 
     def _observed(self, codes: IntArray, rows: Summary, prediction: IntArray | None) -> float:
         return self._value(_atoms_of_labels(codes, rows))
+
+    def _resampled(
+        self, codes: IntArray, rows: RowSummary, prediction: IntArray, n_draws: int, seed: int
+    ) -> tuple[float, FloatArray]:
+        order = np.argsort(rows.proba[:, 1], kind="stable")
+        p = rows.proba[order, 1]
+        # Neighbours are one atom: their weights are drawn together.
+        first = _first_of_groups(p, MOST_GROUPS)
+        weight = np.ones(len(p)) if rows.weight is None else rows.weight[order]
+        positive = codes[order] == 1
+        masses = np.stack([np.add.reduceat(weight * own, first) for own in (positive, ~positive)])
+        rng = np.random.default_rng(seed)
+        drawn = np.concatenate(
+            [masses[None], rng.standard_gamma(masses, (n_draws, *masses.shape))]
+        )
+        values = self._values_under(p[first], drawn.sum(axis=1), drawn[:, 0])
+        return float(values[0]), values[1:]
 
     def _draws(
         self, summary: Summary, prediction: IntArray | None, n_draws: int, seed: int
@@ -488,7 +509,7 @@ class RankingMetric(Metric):
         y_true: ArrayLike,
         proba: ArrayLike,
         sample_weight: ArrayLike | None,
-        classes: NDArray[Any] | None,
+        classes: Sequence[Any] | NDArray[Any] | None,
     ) -> Atoms:
         rows, _ = self._checked(proba, None, sample_weight)
         codes = check_labels(

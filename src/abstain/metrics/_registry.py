@@ -4,7 +4,11 @@ A name is a head and, after ``=`` or ``:``, an argument. Adding a metric to the 
 its class to ``_CLASSES``; a user adds their own with ``register``.
 """
 
+from __future__ import annotations
+
+import inspect
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from abstain._numerics import Registry
@@ -13,6 +17,7 @@ from abstain.metrics._auroc import AUROC
 from abstain.metrics._average_precision import AveragePrecision
 from abstain.metrics._base import Metric
 from abstain.metrics._expected_cost import ExpectedCost
+from abstain.metrics._known_as import KNOWN_AS
 from abstain.metrics._mcc import MatthewsCorrelation
 from abstain.metrics._net_benefit import NetBenefit
 from abstain.metrics._partial_auroc import PartialAUROC
@@ -21,9 +26,10 @@ from abstain.metrics._precision_recall_f import F1, FBeta, Jaccard, Precision, R
 from abstain.metrics._sensitivity_at_specificity import SensitivityAtSpecificity
 from abstain.metrics._specificity_at_sensitivity import SpecificityAtSensitivity
 from abstain.metrics._top_k import TopKAccuracy
+from abstain.metrics._unknown import UnknownMetric
 from abstain.metrics._weighted_kappa import WeightedKappa
 
-__all__ = ["from_dict", "get", "register", "summaries"]
+__all__ = ["from_dict", "get", "is_own", "register", "summaries", "to_dict"]
 
 _CLASSES: Registry[type[Metric]] = Registry(
     "metric",
@@ -52,6 +58,7 @@ _CLASSES: Registry[type[Metric]] = Registry(
             WeightedKappa,
         )
     ],
+    known_as=KNOWN_AS,
 )
 
 _own: dict[str, Metric] = {}
@@ -93,7 +100,7 @@ def register(metric: Metric) -> None:
     <metric hits>
     """
     if not isinstance(metric, Metric):
-        raise TypeError(f"`metric` must be a Metric; got {metric!r}.")
+        raise TypeError(f"`metric` must be a Metric; {_instead_of(metric)}")
     if not metric.name or _split(metric.name)[0] in _CLASSES:
         raise ValueError(
             f"`metric` has the name {metric.name!r}, which is "
@@ -125,19 +132,87 @@ def get(metric: str | Metric) -> Metric:
         metric.check_parameters()
         return metric
     if not isinstance(metric, str):
-        raise TypeError(f"`metric` must be a name or a Metric; got {metric!r}.")
+        raise TypeError(f"`metric` must be a name or a Metric; {_instead_of(metric)}")
     if metric in _own:
         return _own[metric]
     head, argument = _split(metric)
     return _class_of(head, metric).parse(argument)
 
 
+def get_several(metrics: str | Metric | Iterable[str | Metric]) -> list[Metric]:
+    """Return one metric or several, by their names or as they are."""
+    if isinstance(metrics, str | Metric) or not isinstance(metrics, Iterable):
+        return [get(metrics)]
+    return [get(metric) for metric in metrics]
+
+
+def is_own(metric: Metric) -> bool:
+    """Tell whether a metric is the user's, so that a policy can name it but not hold it."""
+    head = _split(metric.name)[0]
+    return head not in _CLASSES or type(metric) is not _CLASSES[head]
+
+
+def to_dict(metric: Metric) -> dict[str, Any]:
+    """Return a metric as plain data; of the user's own what can be told without it."""
+    if not is_own(metric):
+        return metric.to_dict()
+    facts = {key: getattr(metric, key) for key in UnknownMetric.told}
+    return {**metric.to_dict(), "own": True, **facts}
+
+
 def from_dict(data: dict[str, Any]) -> Metric:
-    """Return the metric that ``Metric.to_dict`` described."""
+    """Return the metric that ``to_dict`` described; a stand-in for one that is not known here."""
     name = data["name"]
-    if name in _own:
-        return _own[name]
-    return _class_of(_split(name)[0], name).from_dict(data)
+    head = _split(name)[0]
+    if head in _CLASSES and not data.get("own", False):
+        return _CLASSES[head].from_dict(data)
+    return _own[name] if name in _own else UnknownMetric(data)
+
+
+def _instead_of(thing: Any) -> str:
+    """Say what came in place of a metric, and how a function is made one."""
+    if isinstance(thing, type) and issubclass(thing, Metric):
+        return f"got the class {thing.__name__}. Pass one of it, {thing.__name__}(...)."
+    if not callable(thing):
+        return f"got {thing!r}."
+    name = getattr(thing, "__name__", type(thing).__name__)
+    called = "function" if name == "<lambda>" else name
+    try:
+        taken = [
+            one.name
+            for one in inspect.signature(thing).parameters.values()
+            if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+        ]
+        needed = sum(
+            one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.KEYWORD_ONLY)
+            for one in inspect.signature(thing).parameters.values()
+        )
+    except (TypeError, ValueError):
+        taken, needed = [], 0
+    lower = "with greater_is_better=False if lower is better"
+    of_labels = f"SampledMetric({called})"
+    if taken[1:2] == ["y_pred"]:
+        of_labels = f'SampledMetric({called}, reads="prediction")'
+    of_counts = f"ConfusionMetric({called})"
+    if taken[:1] == ["estimator"]:
+        return (
+            f"got the scorer {name}. Wrap the function of labels and scores that it is made of, "
+            f"abstain.metrics.SampledMetric(function), {lower}."
+        )
+    if needed == 1:
+        return (
+            f"got the function {name}. Wrap it: abstain.metrics.{of_counts}, {lower}. It is "
+            f"called with the confusion matrix."
+        )
+    if needed >= 2:
+        return (
+            f"got the function {name}. Wrap it: abstain.metrics.{of_labels}, {lower}. It is "
+            f"called with labels and scores."
+        )
+    return (
+        f"got the function {name}. Wrap it, from abstain.metrics: {of_labels} for a function of "
+        f"labels and scores, {of_counts} for one of the confusion matrix, {lower}."
+    )
 
 
 def _split(name: str) -> tuple[str, str | None]:
@@ -150,6 +225,6 @@ def _class_of(head: str, name: str) -> type[Metric]:
         return _CLASSES[head]
     examples = [_CLASSES[known].example for known in _CLASSES] + sorted(_own)
     raise ValueError(
-        f"{_CLASSES.complaint(name, shown=examples, head=head)} "
+        f"{_CLASSES.complaint(name, shown=examples)} "
         f"A metric of your own is known after abstain.metrics.register(metric)."
     )

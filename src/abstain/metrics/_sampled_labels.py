@@ -3,6 +3,8 @@
 Label vectors depend on seed and draw alone, so all candidates are compared on the same ones.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any

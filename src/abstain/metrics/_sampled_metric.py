@@ -4,6 +4,8 @@ The paper's general framework (Section 5): draw label vectors from the probabili
 withholding does to the metric under each, and average.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, get_args
 
@@ -46,7 +48,8 @@ class SampledMetric(Metric):
     random_state : int, Generator or None
         Seeds the labels; the same labels are used for all candidates.
     progress : bool
-        Whether a long search shows a progress bar on stderr.
+        Whether a search shows a progress bar on stderr. One that is expected to take more than
+        a minute shows it on a terminal whatever this says.
 
     Notes
     -----
@@ -68,6 +71,7 @@ class SampledMetric(Metric):
     """
 
     n_replicates: ClassVar[int] = 100
+    of_positive = True
     summary: ClassVar[str] = "any function of labels and scores, by sampled labels"
 
     def __init__(

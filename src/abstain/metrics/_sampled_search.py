@@ -4,7 +4,8 @@ Two classes follow the paper's windows in the order of p, coarse to fine in plac
 More classes follow its marginal idea, with groups of similar examples in place of single ones.
 """
 
-import logging
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from abstain._inputs import FloatArray
+from abstain._logs import logger
 from abstain._numerics import progress_bar
 from abstain.metrics._group_search import ProbabilityGroups
 from abstain.metrics._sampled_labels import SampledLabels
@@ -28,7 +30,7 @@ _ROUNDS = 6
 # A search expected to take longer than this says so first.
 _LONG_SECONDS = 60.0
 
-_logger = logging.getLogger("abstain")
+_logger = logger("metrics")
 
 
 @dataclass(frozen=True)
@@ -131,12 +133,15 @@ def _progress(
 ) -> Iterator[Callable[[], None]]:
     """Say first when a search will be long; yield what to call after each evaluation."""
     work = search_time(labels, n_samples=n_samples, n_groups=n_groups)
-    if work.seconds > _LONG_SECONDS:
+    long = work.seconds > _LONG_SECONDS
+    if long:
         _logger.warning(
             "The search calls the metric up to %d times, about %.0f s. Fewer n_samples are "
             "faster; progress=True shows a bar.",
             work.calls,
             work.seconds,
         )
-    with progress_bar(work.calls, f"about {work.seconds:.0f} s", show=shown) as advance:
+    # Nobody should wait for minutes before a terminal that says nothing.
+    show = shown or (None if long else False)
+    with progress_bar(work.calls, f"about {work.seconds:.0f} s", show=show) as advance:
         yield advance

@@ -3,6 +3,8 @@
 The loop over M samples of its Algorithms 1 and 2, and the smoothing of Appendix B.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,5 +1,7 @@
 """Sensitivity at a given specificity (the paper's Section 5.1, its Algorithm 1)."""
 
+from __future__ import annotations
+
 from typing import ClassVar, Unpack
 
 import numpy as np

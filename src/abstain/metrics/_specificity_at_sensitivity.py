@@ -1,5 +1,7 @@
 """Specificity at a given sensitivity: the mirror image of the paper's Section 5.1."""
 
+from __future__ import annotations
+
 from typing import ClassVar, Unpack
 
 from abstain._inputs import FloatArray, IntArray

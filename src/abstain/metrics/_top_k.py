@@ -4,6 +4,8 @@ Not a function of the confusion matrix, but as simple: an example is right with 
 largest probabilities, so the smallest sums are withheld.
 """
 
+from __future__ import annotations
+
 from typing import ClassVar, Self
 
 import numpy as np

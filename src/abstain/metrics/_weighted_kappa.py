@@ -4,6 +4,8 @@ The paper's Section on optimising kappa, and its two algorithms in the appendix:
 O(NC) and Monte-Carlo O(MNC).
 """
 
+from __future__ import annotations
+
 import math
 from typing import Any, ClassVar, Literal, Self, get_args
 
@@ -33,7 +35,7 @@ class WeightedKappa(BaseConfusionMetric):
     weights : {"quadratic", "linear", "unweighted"}, array-like or None
         The penalty W[i, j] for predicting class i as class j: the squared distance of the
         columns, their distance, 1 off the diagonal (Cohen's own; None means the same), or a
-        matrix, which need not be symmetric.
+        matrix in the order of ``classes_``, which need not be symmetric.
     solver : {"joint", "marginal"}
         ``"marginal"`` is the paper's: each example is scored by kappa after withholding it
         alone. ``"joint"`` repeats from the examples kept until kappa stops rising.

@@ -5,6 +5,8 @@ rows with the same probabilities are always treated alike, so a region that fits
 withhold a little less where ties straddle its edge, and never more.
 """
 
+from __future__ import annotations
+
 from abstain.regions._base import Region
 from abstain.regions._boxes import Box as Box
 from abstain.regions._boxes import ProbabilityBoxes

@@ -3,6 +3,8 @@
 Probabilities are ``(n, n_classes)``, or of two classes ``(n,)``: those of the positive one.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
@@ -41,7 +43,7 @@ class Region(ABC):
         Higher is more pressing, and what is withheld comes before what is not.
         """
 
-    def narrowed(self) -> "Region | None":
+    def narrowed(self) -> Region | None:
         """Return the region a few roundings smaller; None where its edge is that of a row."""
         return None
 

@@ -1,5 +1,7 @@
 """Boxes of probability vectors: what a sampled metric of many classes withholds."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 

@@ -1,5 +1,7 @@
 """Choice: what to do with a batch, as a region to withhold and a rule to predict the rest."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

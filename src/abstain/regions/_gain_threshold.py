@@ -1,5 +1,7 @@
 """A threshold on the expected gain of withholding: what confusion metrics withhold."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 

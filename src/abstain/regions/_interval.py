@@ -1,5 +1,7 @@
 """An interval of the positive class's probability: what ranking metrics withhold."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 

@@ -1,5 +1,7 @@
 """Regions by the name that a policy file has for them."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from abstain._numerics import Registry

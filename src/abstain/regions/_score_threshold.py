@@ -1,5 +1,7 @@
 """A threshold on a metric-agnostic score of uncertainty: what the paper compares against."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
@@ -76,14 +78,9 @@ class ScoreThreshold(Region):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the region as plain data."""
-        if not isinstance(self.name, str):
-            raise TypeError(
-                "A policy can store only registered scores; "
-                f"{self.name!r} is a function. Known names: {', '.join(scores.registered())}."
-            )
         return {
             "kind": self.kind,
-            "score": self.name,
+            "score": scores.to_plain(self.name),
             "parameters": self.parameters,
             "threshold": finite_or_none(self.threshold),
         }
@@ -92,7 +89,11 @@ class ScoreThreshold(Region):
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Return the region that ``to_dict`` described."""
         threshold = np.inf if data["threshold"] is None else float(data["threshold"])
-        return cls(name=data["score"], threshold=threshold, parameters=data["parameters"])
+        return cls(
+            name=scores.from_plain(data["score"]),
+            threshold=threshold,
+            parameters=data["parameters"],
+        )
 
 
 def _checked_score(values: FloatArray, n_rows: int) -> FloatArray:

@@ -1,5 +1,7 @@
 """A threshold on the sum of a row's largest probabilities: what top-k accuracy withholds."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 

@@ -1,5 +1,7 @@
 """Where to put a threshold on a score so that what reaches it fits a capacity."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from abstain._inputs import FloatArray

@@ -1,5 +1,7 @@
 """How a class is predicted from probabilities: decision rules, as data."""
 
+from __future__ import annotations
+
 from abstain.rules._rules import Argmax, BestGain, DecisionRule, Threshold
 from abstain.rules._rules import from_dict as from_dict
 

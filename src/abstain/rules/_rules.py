@@ -4,6 +4,8 @@ Like regions, rules are frozen into a policy and treat equal rows alike. Probabi
 ``(n, n_classes)``, or of two classes ``(n,)``: those of the positive one.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self

@@ -1,5 +1,7 @@
 """Metric-agnostic scores of uncertainty: what the paper compares against."""
 
+from __future__ import annotations
+
 from abstain.scores._dropout import dropout_mean, dropout_variance
 from abstain.scores._functions import (
     distance_from_half,
@@ -11,8 +13,11 @@ from abstain.scores._functions import (
 from abstain.scores._functions import random_order as random_order
 from abstain.scores._registry import CLASS_THRESHOLDS as CLASS_THRESHOLDS
 from abstain.scores._registry import DROPOUT_VARIANCE as DROPOUT_VARIANCE
-from abstain.scores._registry import get
+from abstain.scores._registry import from_plain as from_plain
+from abstain.scores._registry import get, register
+from abstain.scores._registry import is_own as is_own
 from abstain.scores._registry import registered as registered
+from abstain.scores._registry import to_plain as to_plain
 
 __all__ = [
     "distance_from_half",
@@ -23,4 +28,5 @@ __all__ = [
     "js_divergence",
     "margin",
     "max_probability",
+    "register",
 ]

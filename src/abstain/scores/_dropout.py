@@ -3,6 +3,8 @@
 The paper's Section 3 compares against it; its appendix also predicts with the mean of the draws.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 
 import numpy as np

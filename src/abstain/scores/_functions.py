@@ -1,12 +1,15 @@
 """Metric-agnostic scores of uncertainty: what the paper compares against (its Section 4).
 
-Each is a function of calibrated probabilities; the highest scores are withheld first.
+Each is a function of calibrated probabilities, a column per class or the positive class of two
+alone; the highest scores are withheld first.
 """
+
+from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._inputs import FloatArray, check_priors
+from abstain._inputs import FloatArray, as_proba, check_priors
 from abstain._kernels.row_hash import row_numbers
 
 __all__ = [
@@ -19,7 +22,7 @@ __all__ = [
 ]
 
 
-def max_probability(proba: FloatArray) -> FloatArray:
+def max_probability(proba: ArrayLike) -> FloatArray:
     """Score by how small the largest class probability is.
 
     Higher means less certain, in [0, 1 - 1 / n_classes]. For two classes this is the distance
@@ -35,11 +38,11 @@ def max_probability(proba: FloatArray) -> FloatArray:
     >>> max_probability(np.array([[0.9, 0.1], [0.4, 0.6]])).round(2).tolist()
     [0.1, 0.4]
     """
-    score: FloatArray = 1 - proba.max(axis=1)
+    score: FloatArray = 1 - as_proba(proba).max(axis=1)
     return score
 
 
-def distance_from_half(proba: FloatArray) -> FloatArray:
+def distance_from_half(proba: ArrayLike) -> FloatArray:
     """Score two classes by how close the positive probability is to one half.
 
     Higher means less certain, in [0, 0.5]. The same order as the largest class probability,
@@ -55,16 +58,17 @@ def distance_from_half(proba: FloatArray) -> FloatArray:
     >>> distance_from_half(np.array([[0.9, 0.1], [0.4, 0.6]])).round(2).tolist()
     [0.1, 0.4]
     """
-    if proba.shape[1] != 2:
+    rows = as_proba(proba)
+    if rows.shape[1] != 2:
         raise ValueError(
-            f"`score` 'distance-from-half' is for two classes; `proba` has {proba.shape[1]} "
+            f"`score` 'distance-from-half' is for two classes; `proba` has {rows.shape[1]} "
             f"columns. 'max-probability' is the same for many."
         )
-    score: FloatArray = 0.5 - np.abs(proba[:, 1] - 0.5)
+    score: FloatArray = 0.5 - np.abs(rows[:, 1] - 0.5)
     return score
 
 
-def js_divergence(proba: FloatArray, *, priors: ArrayLike) -> FloatArray:
+def js_divergence(proba: ArrayLike, *, priors: ArrayLike) -> FloatArray:
     r"""Score by how little the class probabilities differ from the class proportions.
 
     Higher means less is known of the row, in [1 - log 2, 1]. A row scores 1 when its
@@ -73,7 +77,7 @@ def js_divergence(proba: FloatArray, *, priors: ArrayLike) -> FloatArray:
 
     Parameters
     ----------
-    proba : ndarray of shape (n, n_classes)
+    proba : array-like of shape (n, n_classes), or (n,) for the positive class of two
         Calibrated probabilities.
     priors : array-like of shape (n_classes,)
         Class proportions of the same rows.
@@ -99,14 +103,15 @@ def js_divergence(proba: FloatArray, *, priors: ArrayLike) -> FloatArray:
     >>> js_divergence(np.array([[0.9, 0.1], [0.5, 0.5]]), priors=[0.9, 0.1]).round(3).tolist()
     [1.0, 0.898]
     """
-    q = check_priors(priors, n_classes=proba.shape[1])
-    middle = (proba + q) / 2
-    divergence = (_divergence(proba, middle) + _divergence(q, middle)) / 2
+    rows = as_proba(proba)
+    q = check_priors(priors, n_classes=rows.shape[1])
+    middle = (rows + q) / 2
+    divergence = (_divergence(rows, middle) + _divergence(q, middle)) / 2
     score: FloatArray = 1 - divergence
     return score
 
 
-def entropy(proba: FloatArray) -> FloatArray:
+def entropy(proba: ArrayLike) -> FloatArray:
     """Score by the entropy of the class probabilities, in nats.
 
     Higher means less certain, in [0, log n_classes].
@@ -121,12 +126,13 @@ def entropy(proba: FloatArray) -> FloatArray:
     >>> entropy(np.array([[1.0, 0.0], [0.5, 0.5]])).round(3).tolist()
     [0.0, 0.693]
     """
-    logarithm = np.log(proba, out=np.zeros_like(proba), where=proba > 0)
-    score: FloatArray = np.abs((proba * logarithm).sum(axis=1))
+    rows = as_proba(proba)
+    logarithm = np.log(rows, out=np.zeros_like(rows), where=rows > 0)
+    score: FloatArray = np.abs((rows * logarithm).sum(axis=1))
     return score
 
 
-def margin(proba: FloatArray) -> FloatArray:
+def margin(proba: ArrayLike) -> FloatArray:
     """Score by how close the two largest class probabilities are.
 
     Higher means less certain, in [0, 1].
@@ -136,12 +142,13 @@ def margin(proba: FloatArray) -> FloatArray:
     >>> margin(np.array([[0.7, 0.2, 0.1], [0.4, 0.4, 0.2]])).round(2).tolist()
     [0.5, 1.0]
     """
-    largest = np.partition(proba, proba.shape[1] - 2, axis=1)[:, -2:]
+    rows = as_proba(proba)
+    largest = np.partition(rows, rows.shape[1] - 2, axis=1)[:, -2:]
     score: FloatArray = 1 - (largest[:, 1] - largest[:, 0])
     return score
 
 
-def random_order(proba: FloatArray, *, seed: int) -> FloatArray:
+def random_order(proba: ArrayLike, *, seed: int) -> FloatArray:
     """Score at random: what withholding without looking would do.
 
     In [0, 1). The number is a hash of the row and the seed, so that a saved policy withholds
@@ -153,7 +160,7 @@ def random_order(proba: FloatArray, *, seed: int) -> FloatArray:
     >>> bool((random_order(proba, seed=1) == random_order(proba, seed=1)).all())
     True
     """
-    return row_numbers(np.ascontiguousarray(proba), seed)
+    return row_numbers(np.ascontiguousarray(as_proba(proba)), seed)
 
 
 def _divergence(proba: FloatArray, middle: FloatArray) -> FloatArray:

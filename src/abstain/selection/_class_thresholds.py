@@ -4,6 +4,8 @@ For two classes this is an interval of p around 0.5 (the paper's Section 3). The
 computes the metric anew for every offset of the interval; here prefix sums give all at once.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray

@@ -4,6 +4,8 @@ The cost-based view of abstention (Chow, 1970), which the paper sets against its
 of abstaining that depends on the true class is what the paper leaves to future work.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -42,10 +44,12 @@ class Cost:
     Parameters
     ----------
     abstain : float or array-like of shape (n_classes,)
-        The cost of giving an example to a person; one number, or one for each true class.
+        The cost of giving an example to a person; one number, or one for each true class, in the
+        order of ``errors``.
     errors : array-like of shape (n_classes, n_classes), optional
-        Entry (i, j): the cost of predicting class i as class j. Every error costs 1 when neither
-        this nor ``value_of_metric`` is given.
+        Entry (i, j): the cost of predicting class i as class j, in the order of ``classes_``: of
+        two classes [negative, positive], or the sorted labels where neither is the positive one.
+        Every error costs 1 when neither this nor ``value_of_metric`` is given.
     value_of_metric : float, optional
         What a metric of 1 is worth per example, instead of ``errors``: for a metric that is no
         sum over examples, such as auROC.
@@ -196,7 +200,7 @@ class Cost:
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "Cost":
+    def from_dict(cls, data: dict[str, Any]) -> Cost:
         """Return the cost that ``to_dict`` described."""
         return cls(data["abstain"], data["errors"], value_of_metric=data["value_of_metric"])
 

@@ -1,5 +1,7 @@
 """A target as goals: each a metric with the value it is to reach."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 

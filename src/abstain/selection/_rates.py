@@ -4,6 +4,8 @@ They are what screening guidelines ask for, and what label shift leaves alone: t
 proportions are not in them.
 """
 
+from __future__ import annotations
+
 from typing import ClassVar
 
 import numpy as np
@@ -54,6 +56,7 @@ class Rate(BaseConfusionMetric):
 
     value_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     binary_only: ClassVar[bool] = True
+    of_positive = True
 
     def __init__(self, rate: str) -> None:
         self.rate = rate

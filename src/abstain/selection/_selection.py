@@ -4,6 +4,8 @@ A budget (the paper's Section 3), a target or a cost; by the metric's own choice
 metric-agnostic score (its Section 4).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -89,6 +91,36 @@ class Selection:
     def capacity(self, summary: Summary) -> float:
         """Return the largest weight of a batch that the budget allows to withhold."""
         return summary.capacity(check_budget(self.budget or 0.0))
+
+    def allowed(self, total: float, *, counted: bool) -> float | None:
+        """Return how much of a batch of some weight may be withheld; None without a budget."""
+        if self.budget is None:
+            return None
+        budget = check_budget(self.budget)
+        if isinstance(budget, int):
+            return float(budget)
+        return float(np.floor(budget * total + 1e-9)) if counted else budget * total
+
+    def after(self, used: float, total: float, *, counted: bool) -> Self:
+        """Return the selection for the rest of a batch, part of whose budget is used up.
+
+        Parameters
+        ----------
+        used : float
+            The weight that is withheld already, whatever else is.
+        total : float
+            The weight of the batch, this part included.
+        counted : bool
+            Whether each row counts once.
+        """
+        allowed, rest = self.allowed(total, counted=counted), total - used
+        # A count of the whole batch or more is refused where any is compared with its batch.
+        if allowed is None or not used or allowed >= total:
+            return self
+        left = max(allowed - used, 0.0)
+        # One row is a fraction, as a count of 1 could be meant either way.
+        whole = counted and left >= 2
+        return replace(self, budget=int(left) if whole else left / rest)
 
     def choose(
         self,
@@ -206,16 +238,35 @@ class Selection:
             "budget": self.budget,
             "target": target,
             "cost": None if self.cost is None else self.cost.to_dict(),
-            # A function cannot be stored; the region says so when it is the one in use.
-            "score": self.score if isinstance(self.score, str) else None,
+            "score": None if self.score is None else scores.to_plain(self.score),
             "decision": self.decision,
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Return the selection that ``to_dict`` described."""
-        cost = data["cost"]
-        return cls(**{**data, "cost": None if cost is None else Cost.from_dict(cost)})
+        cost, score = data["cost"], data["score"]
+        return cls(
+            **{
+                **data,
+                "cost": None if cost is None else Cost.from_dict(cost),
+                "score": None if score is None else scores.from_plain(score),
+            }
+        )
+
+    def describe(self) -> str:
+        """Say in a few words how much was to be withheld."""
+        if self.budget is not None:
+            share = 0 < self.budget < 1 and not isinstance(self.budget, int)
+            text = f"a budget of {f'{self.budget:.4g} of the rows' if share else self.budget}"
+        elif self.target is not None:
+            goals = self.target if isinstance(self.target, Mapping) else {"": self.target}
+            text = "a target of " + ", ".join(f"{key} {goals[key]:g}".strip() for key in goals)
+        else:
+            text = "least cost"
+        if self.score is None:
+            return text
+        return f"{text}, by {self.score if isinstance(self.score, str) else 'your own score'}"
 
     def settled(self, choice: Choice) -> Self:
         """Return the selection for choosing again without the labels that settled the rule.

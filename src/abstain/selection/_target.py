@@ -5,6 +5,8 @@ the number of examples for people is what is asked for. A metric need not improv
 example withheld, so nothing here bisects where it could miss a smaller answer.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,6 +20,7 @@ from abstain.metrics import Decision, Metric, RankingMetric, SensitivityAtSpecif
 from abstain.regions import Choice
 from abstain.selection._decision import own_choice
 from abstain.selection._rates import RATES, expected_rate
+from abstain.selection._short import instead_of, shown_short
 from abstain.selection._window_search import smallest_window
 from abstain.summaries import LabelledSummary, Summary
 
@@ -66,7 +69,7 @@ def choose_for_target(
     decision: Decision = "auto",
     family: Family | None = None,
     labelled: LabelledSummary | None = None,
-    tried: "Memory | None" = None,
+    tried: Memory | None = None,
 ) -> Choice:
     """Choose as little as possible to withhold so that the rest reaches a target.
 
@@ -148,8 +151,21 @@ def _by_windows(
     if best is None:
         raise TargetUnreachable(f"{metric.name} is not defined on these rows: a class is absent.")
     raise TargetUnreachable(
-        f"No abstention brings {metric.name} to {target:g}: the best is {best.value:.4g}, "
-        f"with {best.abstention:.1%} withheld. Ask for less, or for a better classifier."
+        f"No abstention brings {metric.name} to {target:.15g}: the best is "
+        f"{shown_short(best.value, target)}, with {best.abstention:.1%} withheld. "
+        f"{_what_helps({metric.name: best.value}, {metric.name: target})}"
+    )
+
+
+def _what_helps(best: Mapping[str, float], goals: Mapping[str, float]) -> str:
+    """Say what to ask for instead of goals that are out of reach, and what might reach them."""
+    asked = ", ".join(
+        f"{'' if len(best) == 1 else f'{name} '}{instead_of(best[name], goal)}"
+        for name, goal in goals.items()
+    )
+    return (
+        f"Ask for {asked}. To reach what was asked takes a better classifier, or a larger batch "
+        f"with more rows that it is sure of."
     )
 
 
@@ -218,9 +234,11 @@ class _Scan:
         return found
 
     def _short(self, tried: Tried) -> float:
-        return tried.shortfall(
-            {name if isinstance(name, str) else name.name: goal for name, goal in self.goals}
-        )
+        return tried.shortfall(self._named_goals)
+
+    @property
+    def _named_goals(self) -> dict[str, float]:
+        return {name if isinstance(name, str) else name.name: goal for name, goal in self.goals}
 
     def _reached(self, tried: Tried) -> bool:
         return self._short(tried) <= TOLERANCE
@@ -251,14 +269,20 @@ class _Scan:
         return Tried(choice, summary.total - rest.total, values, signs)
 
     def _give_up(self, best: Tried | None) -> NoReturn:
-        wanted = ", ".join(
-            f"{name if isinstance(name, str) else name.name} {goal:g}" for name, goal in self.goals
-        )
+        wanted = ", ".join(f"{name} {goal:.15g}" for name, goal in self._named_goals.items())
         if best is None or not np.isfinite(self._short(best)):
             raise TargetUnreachable(f"No abstention leaves {wanted} defined: a class is absent.")
-        got = ", ".join(f"{name} {value:.4g}" for name, value in best.values.items())
+        goals = self._named_goals
+        got = ", ".join(
+            f"{name} {shown_short(value, goals[name])}" for name, value in best.values.items()
+        )
+        missed = {
+            name: goal
+            for name, goal in goals.items()
+            if best.signs[name] * (goal - best.values[name]) > TOLERANCE
+        }
         raise TargetUnreachable(
             f"No abstention reaches {wanted}: the best is {got}, "
-            f"with {best.weight / self.summary.total:.1%} withheld. Ask for less, or for a better "
-            f"classifier."
+            f"with {best.weight / self.summary.total:.1%} withheld. "
+            f"{_what_helps(best.values, missed)}"
         )

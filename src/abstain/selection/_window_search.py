@@ -4,6 +4,8 @@ The paper looks at windows of one size, that of its budget (Section 5.1); here t
 is asked for, and a metric need not rise with it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 

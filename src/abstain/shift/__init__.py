@@ -1,5 +1,7 @@
 """Label shift: how the class proportions have moved, and probabilities adapted to it."""
 
+from __future__ import annotations
+
 from abstain.shift._assumption import Assumption as Assumption
 from abstain.shift._assumption import assumption_of as assumption_of
 from abstain.shift._auto import AutoShift
@@ -12,10 +14,15 @@ from abstain.shift._confusion import BBSEHard, BBSESoft, RLLSHard, RLLSSoft
 from abstain.shift._detect import ShiftTest as ShiftTest
 from abstain.shift._detect import detect_shift
 from abstain.shift._doubts import doubts as doubts
+from abstain.shift._facts import most_moved as most_moved
 from abstain.shift._facts import shift_facts as shift_facts
 from abstain.shift._fixed import KnownPriors, NoShift
+from abstain.shift._known import KnownLabels as KnownLabels
+from abstain.shift._known import known_doubts as known_doubts
 from abstain.shift._maximum_likelihood import MANY_CLASSES as MANY_CLASSES
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
+from abstain.shift._proportions import Proportions as Proportions
+from abstain.shift._proportions import drawn_proportions as drawn_proportions
 from abstain.shift._registry import from_dict as from_dict
 from abstain.shift._registry import get
 from abstain.shift._registry import to_dict as to_dict

@@ -3,10 +3,14 @@
 The paper assumes label shift (its Section 2); here that is said, and checked.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from abstain._display import block, sentence
+from abstain._display import doubts as doubts_shown
 from abstain._inputs import FloatArray
 from abstain.shift._base import Assumed, ShiftEstimator
 from abstain.shift._check import LabelShiftCheck, label_shift_check
@@ -33,7 +37,7 @@ _IN_WORDS: dict[Assumed, str] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Assumption:
     """What was assumed about a batch, and the evidence.
 
@@ -48,12 +52,15 @@ class Assumption:
         The check itself; None without labels.
     doubts : tuple of str
         What speaks against the figures, with advice; empty if all is well.
+    n_labels : int
+        How many known labels of the batch were used and compared with the probabilities.
     """
 
     assumed: Assumed
     p_value: float | None = None
     check: LabelShiftCheck | None = None
     doubts: tuple[str, ...] = ()
+    n_labels: int = 0
 
     @property
     def contested(self) -> bool:
@@ -79,6 +86,8 @@ class Assumption:
     def summary(self) -> str:
         """Say in plain words what was assumed, and why."""
         said = _IN_WORDS[self.assumed]
+        if self.n_labels:
+            said += f" {self.n_labels} known labels of the batch were used."
         if self.check is None:
             return f"{said} Whether it is label shift was not checked."
         if self.p_value is None:
@@ -88,6 +97,17 @@ class Assumption:
             return f"{said} Label shift explains the scores ({chance})."
         return f"{said} Label shift does not explain the scores ({chance})."
 
+    def __repr__(self) -> str:
+        against = f", {len(self.doubts)} doubts" if self.doubts else ""
+        return f"<Assumption: {self.assumed}{against}; print(assumption.summary())>"
+
+    def _repr_html_(self) -> str:
+        return block("Assumption", "that the figures rest on", self.html())
+
+    def html(self) -> str:
+        """Return what was assumed, and what speaks against it, for a notebook."""
+        return sentence(self.summary()) + doubts_shown(self.doubts)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the assumption as plain data."""
         return {
@@ -96,6 +116,7 @@ class Assumption:
             if self.check is None
             else {**self.check.to_dict(), "level": self.check.level},
             "doubts": list(self.doubts),
+            **({"n_labels": self.n_labels} if self.n_labels else {}),
         }
 
     @classmethod
@@ -110,7 +131,8 @@ class Assumption:
             )
         given = data["check"]
         check = None if given is None else LabelShiftCheck.from_dict(given)
-        return cls(data["assumed"], _p_value(check), check, tuple(data["doubts"]))
+        labels = int(data.get("n_labels", 0))
+        return cls(data["assumed"], _p_value(check), check, tuple(data["doubts"]), labels)
 
 
 def assumption_of(

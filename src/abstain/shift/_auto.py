@@ -4,6 +4,8 @@ The paper adapts always (its Section 2). Where no mixture of the source's classe
 target, a stable p(y | score) is the better assumption: the calibrated probabilities as they are.
 """
 
+from __future__ import annotations
+
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -100,7 +102,7 @@ class AutoShift(ShiftEstimator):
 
     def _fit(self, source: LabelledSummary, target: Summary) -> None:
         level = check_fraction(self.level, name="level")
-        self._likelihood = self._maximum_likelihood().fit_summaries(source, target)
+        self._likelihood = self._maximum_likelihood().fit_summaries(source, target, self._known)
         self.mean_proba_ = target.class_sums / target.class_sums.sum()
         self.check_ = None
         if source.codes is not None:
@@ -113,6 +115,10 @@ class AutoShift(ShiftEstimator):
         ratios = ratio_of_priors(found, self.source_priors_)
         self.priors_ = found if self.adapted_ else self.source_priors_.copy()
         self.alternative_ = np.ones_like(ratios) if self.adapted_ else ratios
+
+    def _with_known(self, priors: FloatArray, n: float, known: FloatArray) -> FloatArray:
+        # They were in the likelihood; where nothing is adapted they have no say.
+        return priors
 
     def prior_draws(
         self, n_draws: int = 1000, seed: int = 0, *, method: DrawMethod | None = None

@@ -4,6 +4,8 @@ Under label shift p(x | y) stays and p(y) moves, so a calibrated probability is 
 ratio of the new proportions to the old, renormalised (Saerens et al., 2002).
 """
 
+from __future__ import annotations
+
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import replace
@@ -62,6 +64,8 @@ class ShiftEstimator(Parameters, ABC):
     source_priors_: FloatArray
     priors_: FloatArray
     weights_: FloatArray
+    # How many rows of the target have a known label, of each class, beside those it is fitted on.
+    _known: FloatArray | None = None
 
     def __init__(self, *, source_priors: SourcePriors = "mean-probability") -> None:
         self.source_priors = source_priors
@@ -70,6 +74,11 @@ class ShiftEstimator(Parameters, ABC):
     def assumed(self) -> Assumed:
         """What the adapted probabilities rest on."""
         return "label-shift"
+
+    @property
+    def of_positive(self) -> bool:
+        """Whether what it was given depends on which of two classes is the positive one."""
+        return False
 
     def fit(
         self,
@@ -118,10 +127,18 @@ class ShiftEstimator(Parameters, ABC):
         labelled = LabelledSummary(source, codes, weight_source)
         return self.fit_summaries(labelled, RowSummary(target, weight_target))
 
-    def fit_summaries(self, source: LabelledSummary, target: Summary) -> Self:
-        """Estimate the class proportions of a batch from its summary; nothing is checked."""
+    def fit_summaries(
+        self, source: LabelledSummary, target: Summary, known: FloatArray | None = None
+    ) -> Self:
+        """Estimate the class proportions of a batch from its summary; nothing is checked.
+
+        Further rows of the batch whose label is known come as their number in each class.
+        """
         self.source_priors_ = self._source_priors(source)
+        self._known = known
         self._fit(source, target)
+        if known is not None:
+            self.priors_ = self._with_known(self.priors_, target.total, known)
         self.weights_ = ratio_of_priors(self.priors_, self.source_priors_)
         self._fitted = source, target
         return self
@@ -197,7 +214,7 @@ class ShiftEstimator(Parameters, ABC):
             return by_class
         return importance_by_score(source, rows, weight)
 
-    def other(self) -> "ShiftEstimator | None":
+    def other(self) -> ShiftEstimator | None:
         """Return the fitted estimator under the other assumption, where it chose between two."""
         return None
 
@@ -253,7 +270,7 @@ class ShiftEstimator(Parameters, ABC):
                     raise
         return draws
 
-    def settled(self) -> "ShiftEstimator":
+    def settled(self) -> ShiftEstimator:
         """Return an estimator, not fitted, that estimates the same way on resamples.
 
         One that looks at the data to choose how to estimate has chosen by now, and stays with it.
@@ -264,7 +281,15 @@ class ShiftEstimator(Parameters, ABC):
         self, source: LabelledSummary, target: Summary, rng: np.random.Generator
     ) -> FloatArray:
         """Return the proportions estimated on other samples, with whatever else is noise."""
-        return self._refitted_as_is(source, target)
+        priors = self._refitted_as_is(source, target)
+        if self._known is None:
+            return priors
+        return self._with_known(priors, target.total, rng.gamma(self._known))
+
+    def _with_known(self, priors: FloatArray, n: float, known: FloatArray) -> FloatArray:
+        """Return the proportions of so many rows and of those of known label together."""
+        together: FloatArray = (n * priors + known) / (n + known.sum())
+        return together
 
     def _refitted_as_is(self, source: LabelledSummary, target: Summary) -> FloatArray:
         again = self.settled()

@@ -4,9 +4,10 @@ The paper's adaptation rests on p(x | y) staying as it was (its Section 2). If n
 source's class-conditional score distributions looks like the target, it has not.
 """
 
+from __future__ import annotations
+
 import itertools
 import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -23,7 +24,7 @@ from abstain._inputs import (
     check_proba,
     check_sample_weight,
 )
-from abstain.exceptions import AssumptionWarning
+from abstain.exceptions import AssumptionWarning, warn_user
 from abstain.shift._mixture_ratio import likelihood_ratio, simulated_ratio
 from abstain.summaries import LabelledSummary, RowSummary, Summary
 
@@ -215,7 +216,7 @@ def check_label_shift(
         classes=classes,
     )
     if warn and not result.fits:
-        warnings.warn(result.summary(), AssumptionWarning, stacklevel=2)
+        warn_user(result.summary(), AssumptionWarning)
     return result
 
 

@@ -4,6 +4,8 @@ What the paper's companion study compares maximum likelihood with. They need the
 labels, but not that the probabilities are calibrated.
 """
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from typing import ClassVar
 

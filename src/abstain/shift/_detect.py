@@ -4,6 +4,8 @@ Under label shift the proportions moved if and only if the mean probabilities di
 the classes can be told apart; this is the score test of the likelihood that EM maximises.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -54,19 +56,27 @@ class ShiftTest:
         """Whether a shift is shown at the level."""
         return self.p_value < self.level
 
-    def summary(self) -> str:
-        """Say in plain words what was found."""
+    def finding(self) -> str:
+        """Say in plain words whether the proportions moved."""
         chance = _in_words(self.p_value)
         if not self.shifted:
             return (
                 f"No shift shown: the mean probabilities of source and target differ no more "
                 f"than chance makes them ({chance})."
             )
+        return (
+            f"The class proportions moved: chance alone would separate the mean probabilities "
+            f"this far {chance}."
+        )
+
+    def summary(self) -> str:
+        """Say in plain words what was found, and which mean probability moved most."""
+        if not self.shifted:
+            return self.finding()
         # Two classes move alike; people think of the positive one.
         column = 1 if len(self.difference) == 2 else int(np.argmax(np.abs(self.difference)))
         return (
-            f"The class proportions moved: chance alone would separate the mean probabilities "
-            f"this far {chance}. Most moved that of class {self.classes[column]}, by "
+            f"{self.finding()} Most moved that of class {self.classes[column]}, by "
             f"{self.difference[column]:+.3f}."
         )
 

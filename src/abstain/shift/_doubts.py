@@ -3,6 +3,8 @@
 Nothing in the paper; it rests on label shift and on scores that tell the classes apart.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 
@@ -188,8 +190,9 @@ def _about_ends(estimator: ShiftEstimator, total: float, classes: Sequence[Any])
     """Say which classes vanished, or that one fills the batch."""
     prior: float = getattr(estimator, "prior_rows", 0.0)
     expected: FloatArray = estimator.source_priors_ * total
+    labels = 0.0 if estimator._known is None else float(estimator._known.sum())
     # What a prior alone gives a class is no row of it.
-    there = estimator.priors_ * (total + prior) - estimator.source_priors_ * prior
+    there = estimator.priors_ * (total + labels + prior) - estimator.source_priors_ * prior
     gone = (there < 1) & (expected >= _EXPECTED)
     if not gone.any():
         return []

@@ -3,16 +3,21 @@
 One table for the report and the command line.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from abstain._inputs import FloatArray
 from abstain._numerics import plain
 from abstain.shift._base import ShiftEstimator
 from abstain.shift._check import label_shift_check
 from abstain.shift._detect import shift_test
 from abstain.summaries import LabelledSummary, Summary
 
-__all__ = ["shift_facts"]
+__all__ = ["most_moved", "shift_facts"]
 
 CONFIDENCE = 0.9
 
@@ -55,9 +60,25 @@ def shift_facts(
                 "shifted": test.shifted,
                 "p_value": test.p_value,
                 "statistic": test.statistic,
-                "summary": test.summary(),
+                "summary": test.finding()
+                + (_most_moved(classes, estimator) if test.shifted else ""),
+                "finding": test.finding(),
             },
             "check": {"fits": check.fits, **check.to_dict(), "summary": check.summary()},
         }
     )
     return facts
+
+
+def _most_moved(classes: Sequence[Any], estimator: ShiftEstimator) -> str:
+    """Name the class that moved most, with the figures that stand beside it: no third one."""
+    before, after = estimator.source_priors_, estimator.priors_
+    column = most_moved(before, after)
+    return (
+        f" Most moved class {classes[column]}: {before[column]:.1%} then, {after[column]:.1%} now."
+    )
+
+
+def most_moved(before: FloatArray, after: FloatArray) -> int:
+    """Return the column whose share moved most; of two, which mirror each other, the positive."""
+    return 1 if len(before) == 2 else int(np.argmax(np.abs(after - before)))

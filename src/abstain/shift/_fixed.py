@@ -1,5 +1,7 @@
 """Class proportions that need no estimate: given by the user, or those of the source."""
 
+from __future__ import annotations
+
 from typing import ClassVar
 
 import numpy as np
@@ -49,6 +51,9 @@ class NoShift(ShiftEstimator):
     def _fit(self, source: LabelledSummary, target: Summary) -> None:
         self.priors_ = self.source_priors_.copy()
 
+    def _with_known(self, priors: FloatArray, n: float, known: FloatArray) -> FloatArray:
+        return priors
+
     def prior_draws(
         self, n_draws: int = 1000, seed: int = 0, *, method: DrawMethod | None = None
     ) -> FloatArray:
@@ -64,7 +69,8 @@ class KnownPriors(ShiftEstimator):
     Parameters
     ----------
     priors : float or array-like of shape (n_classes,)
-        The proportions; one number is that of the positive class of two.
+        The proportions, in the order of the columns (of an :class:`abstain.Abstainer`: of its
+        ``classes_``, [negative, positive]); one number is that of the positive class of two.
     source_priors : {"mean-probability", "label-frequency"}
         Where the source's class proportions come from.
 
@@ -97,6 +103,11 @@ class KnownPriors(ShiftEstimator):
         """What the adapted probabilities rest on."""
         return "known-proportions"
 
+    @property
+    def of_positive(self) -> bool:
+        """Whether the proportions are one number, that of the positive class of two."""
+        return self.priors is not None and np.ndim(self.priors) == 0
+
     def _fit(self, source: LabelledSummary, target: Summary) -> None:
         if self.priors is None:
             raise ValueError(
@@ -104,6 +115,9 @@ class KnownPriors(ShiftEstimator):
                 "for each class."
             )
         self.priors_ = check_priors(self.priors, n_classes=source.proba.shape[1])
+
+    def _with_known(self, priors: FloatArray, n: float, known: FloatArray) -> FloatArray:
+        return priors
 
     def prior_draws(
         self, n_draws: int = 1000, seed: int = 0, *, method: DrawMethod | None = None

@@ -4,6 +4,8 @@ They cannot if one class's score distribution is a mixture of others': then many
 explain the same target.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray

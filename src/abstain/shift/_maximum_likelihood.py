@@ -4,7 +4,8 @@ The paper adapts with the EM of Saerens et al. (2002). The likelihood is concave
 method finds the same maximum in a few passes; EM is kept as the reference and the fallback.
 """
 
-import warnings
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Self, get_args
 
@@ -17,6 +18,7 @@ from abstain._kernels.mixture import expected_classes, mixture_derivatives
 from abstain._kernels.softmax import scaled_softmax
 from abstain._numerics import clone, minimise
 from abstain.calibration import fit_scaling
+from abstain.exceptions import warn_user
 from abstain.shift._base import (
     NOT_CONVERGED,
     DrawMethod,
@@ -189,7 +191,7 @@ class MaximumLikelihoodShift(ShiftEstimator):
         if not (np.isfinite(self.prior_rows) and self.prior_rows >= 0):
             raise ValueError(f"`prior_rows` must be at least 0; got {self.prior_rows!r}.")
         priors = self.source_priors_
-        if self.prior_rows == 0:
+        if self.prior_rows == 0 and (self._known is None or not self._known.all()):
             check_identifiable(source.proba, source.weight)
         rows, weight_target = target.for_likelihood()
         weight = np.empty(0) if weight_target is None else weight_target
@@ -200,23 +202,43 @@ class MaximumLikelihoodShift(ShiftEstimator):
             # A class at 0 would stay there under EM.
             start = np.maximum(previous, 1e-6)
         n = float(weight.sum()) if len(weight) else float(len(proba))
-        problem = _Problem(proba, weight, priors, _share(self.prior_rows, n))
+        share, mix = self._of_known_class(n)
+        problem = _Problem(proba, weight, priors, share, mix)
         # Rows that no class of the source explains say nothing about its classes.
         nothing = _Solution(np.ones(len(priors)), 0, True)
         found = _solve(problem, start, self.algorithm, self.max_iter) if n > 0 else nothing
         if not found.converged:
             from sklearn.exceptions import ConvergenceWarning
 
-            warnings.warn(
-                f"{NOT_CONVERGED} in {found.n_iter} steps; raise `max_iter`.",
-                ConvergenceWarning,
-                stacklevel=3,
+            warn_user(
+                f"{NOT_CONVERGED} in {found.n_iter} steps; raise `max_iter`.", ConvergenceWarning
             )
         self.n_iter_, self.converged_ = found.n_iter, found.converged
         estimate = np.where(priors > 0, found.ratios * priors, 0.0)
         self.priors_ = estimate / estimate.sum()
 
         self._local: LocalModel | None = None
+
+    def _with_known(self, priors: FloatArray, n: float, known: FloatArray) -> FloatArray:
+        return priors  # they were in the likelihood
+
+    @property
+    def _rows_of_class(self) -> FloatArray:
+        """How many rows of known class there are of each: the prior's, and those with a label."""
+        prior: FloatArray = self.prior_rows * self.source_priors_
+        if self._known is None:
+            return prior
+        # A class that the source does not have is none that the likelihood knows.
+        return prior + np.where(self.source_priors_ > 0, self._known, 0.0)
+
+    def _of_known_class(self, n: float) -> tuple[float, FloatArray]:
+        """Return the share that rows of known class are of all, and their proportions."""
+        if self._known is None:
+            share = self.prior_rows / (n + self.prior_rows) if self.prior_rows else 0.0
+            return share, self.source_priors_
+        rows = self._rows_of_class
+        total = float(rows.sum())
+        return total / (n + total), rows / total if total else self.source_priors_
 
     def ratio_draws(
         self, moved: FloatArray, weight: FloatArray, source: FloatArray, rng: np.random.Generator
@@ -225,7 +247,7 @@ class MaximumLikelihoodShift(ShiftEstimator):
         n_classes = len(self.priors_)
         if n_classes > MANY_CLASSES:
             return super().ratio_draws(moved, weight, source, rng)
-        known = max(self.prior_rows, _HARDLY) * self.source_priors_
+        known = np.maximum(self._rows_of_class, _HARDLY * self.source_priors_)
         pseudo = np.vstack([known, rng.standard_gamma(known, (len(moved) - 1, n_classes))])
         found = replicated_priors(moved, weight, source, pseudo, self.priors_)
         # Some rows stood for all, so it is the differences that count.
@@ -242,7 +264,7 @@ class MaximumLikelihoodShift(ShiftEstimator):
                 self.source_priors_,
                 priors_from=self.source_priors,
                 calibrated=self._calibrated(),
-                prior_rows=self.prior_rows,
+                known=self._rows_of_class,
             )
         return self._local.draws(n_draws, rng)
 
@@ -255,9 +277,9 @@ class MaximumLikelihoodShift(ShiftEstimator):
             scaling = fit_scaling(logs, source.codes, weight, shared_slope=True, with_bias=True)
             source = replace(source, proba=scaled_softmax(logs, *scaling))
             target = target.moved(*scaling, np.ones(len(self.priors_)))
-        if self.prior_rows:
+        if self._rows_of_class.any():
             # The rows of known class are drawn as well; what is left of the prior is next to none.
-            known = rng.gamma(self.prior_rows * self.source_priors_)
+            known = rng.gamma(self._rows_of_class)
             target = target.merged(RowSummary(np.eye(len(known)), known))
             return clone(self).set_params(prior_rows=_HARDLY)._refitted_as_is(source, target)
         return self._refitted_as_is(source, target)
@@ -299,18 +321,21 @@ def _possible(
 class _Problem:
     """What is maximised: the likelihood of the rows, and of rows of known class besides.
 
-    The latter are ``share`` of all, in the source's proportions.
+    The latter are ``share`` of all, in the proportions ``mix``.
     """
 
     proba: FloatArray
     weight: FloatArray
     priors: FloatArray
     share: float
+    mix: FloatArray
 
     @property
     def lowest(self) -> FloatArray:
         """The ratios that no batch undercuts: those of a class with no row but the known ones."""
-        return np.where(self.priors > 0, self.share, 0.0)
+        return self.share * np.divide(
+            self.mix, self.priors, out=np.zeros_like(self.mix), where=self.priors > 0
+        )
 
     def objective(self, ratios: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Return the convex function to minimise, its gradient and its Hessian."""
@@ -318,11 +343,11 @@ class _Problem:
         if self.share == 0:
             return float(self.priors @ ratios) - value, self.priors - gradient, hessian
         known = self.share * np.divide(
-            self.priors, ratios, out=np.zeros_like(ratios), where=ratios > 0
+            self.mix, ratios, out=np.zeros_like(ratios), where=ratios > 0
         )
         curved = np.divide(known, ratios, out=np.zeros_like(ratios), where=ratios > 0)
         rest = 1 - self.share
-        logs = self.share * float(xlogy(self.priors, ratios).sum())
+        logs = self.share * float(xlogy(self.mix, ratios).sum())
         return (
             float(self.priors @ ratios) - rest * value - logs,
             self.priors - rest * gradient - known,
@@ -332,20 +357,15 @@ class _Problem:
     def em_step(self, ratios: FloatArray) -> FloatArray:
         """Return the mean of the adapted probabilities: the next proportions."""
         rows = expected_classes(self.proba, self.weight, ratios)
-        return (1 - self.share) * rows + self.share * self.priors
+        return (1 - self.share) * rows + self.share * self.mix
 
-    def thinned(self, stride: int) -> "_Problem":
+    def thinned(self, stride: int) -> _Problem:
         """Return the problem of one row in so many."""
         return replace(
             self,
             proba=np.ascontiguousarray(self.proba[::stride]),
             weight=self.weight[::stride],
         )
-
-
-def _share(prior_rows: float, n: float) -> float:
-    """Return the share of rows of known class among all."""
-    return prior_rows / (n + prior_rows) if prior_rows else 0.0
 
 
 def _solve(problem: _Problem, start: FloatArray, algorithm: Algorithm, max_iter: int) -> _Solution:

@@ -3,6 +3,8 @@
 A likelihood ratio with its own noise simulated, for tables of few rows as well as of many.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from scipy.special import xlogy
 

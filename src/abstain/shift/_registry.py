@@ -1,5 +1,7 @@
 """Label-shift estimators by name."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,18 @@ _ESTIMATORS: Registry[type[ShiftEstimator]] = Registry(
         )
     ],
     kind="ShiftEstimator",
+    known_as={
+        "bbse": ("bbse-soft", "bbse-hard"),
+        "bbsc": ("bbse-soft", "bbse-hard"),
+        "bcts": ("em",),
+        "maximum-likelihood": ("em",),
+        "mlls": ("em",),
+        "rlls": ("rlls-soft", "rlls-hard"),
+        "saerens": ("em",),
+        "sld": ("em",),
+        "no": ("none",),
+        "off": ("none",),
+    },
 )
 
 

@@ -1,5 +1,7 @@
 """Class proportions of many replicates at once, and how labelled rows count as rows of a batch."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from abstain._inputs import FloatArray, both_columns

@@ -5,6 +5,8 @@ all estimates. Their noise goes through the estimating equations to the proporti
 method), with the bound at 0 kept.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -41,8 +43,8 @@ class LocalModel:
         Derivatives of the convex objective in the ratios; a gradient above 0 holds a ratio at 0.
     covariance : ndarray of shape (2 * n_classes, 2 * n_classes)
         Of the noise in minus the gradient, followed by that in the source's proportions.
-    prior_rows : float
-        Rows of known class at the source's proportions, which are no part of the derivatives.
+    known : ndarray of shape (n_classes,)
+        Rows of known class, of each class; they are no part of the derivatives.
     n_rows : float
         All rows, these included.
     """
@@ -52,7 +54,7 @@ class LocalModel:
     gradient: FloatArray
     hessian: FloatArray
     covariance: FloatArray
-    prior_rows: float = 0.0
+    known: FloatArray
     n_rows: float = 1.0
 
     def draws(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
@@ -64,11 +66,9 @@ class LocalModel:
         tilt, moved = noise[:, :k], noise[:, k:]
         free = self.source_priors > 0
         ratios = np.zeros((n_draws, k))
-        if self.prior_rows:
+        if self.known.any():
             # The known rows are drawn too, or a direction that only they settle had no noise.
-            rows = rng.gamma(
-                self.prior_rows * self.source_priors[free], size=(n_draws, free.sum())
-            )
+            rows = rng.gamma(self.known[free], size=(n_draws, free.sum()))
             known = np.maximum(rows, _FEWEST) / self.n_rows
             ratios[:, free] = self._barred_minima(tilt[:, free], free, known)
         else:
@@ -136,7 +136,7 @@ def local_model(
     *,
     priors_from: SourcePriors,
     calibrated: bool,
-    prior_rows: float = 0.0,
+    known: FloatArray,
 ) -> LocalModel:
     """Return the likelihood near its maximum with its noise.
 
@@ -151,9 +151,10 @@ def local_model(
     calibrated : bool
         Whether the probabilities come from a calibrator fitted on the source, whose slope and
         biases then are noisy too.
-    prior_rows : float
-        Rows of known class at the source's proportions, drawn anew in each draw.
+    known : ndarray of shape (n_classes,)
+        Rows of known class, of each class, drawn anew in each draw.
     """
+    n_known = float(known.sum())
     k = len(ratios)
     rows, weight = target.for_likelihood()
     _, mean, hessian = mixture_derivatives(
@@ -163,7 +164,7 @@ def local_model(
     n_source = _total(source.proba, source.weight)
     target_noise = (hessian - np.outer(mean, mean)) / n_target
     # The rows' share of all, those of known class included.
-    share = n_target / (n_target + prior_rows)
+    share = n_target / (n_target + n_known)
     moments = _source_moments(source, priors_from)
     # The source enters as means of (what its proportions are means of, the calibrator's score).
     source_noise = moments.covariance / n_source
@@ -186,8 +187,8 @@ def local_model(
         source_priors - share * mean,
         share * hessian,
         covariance,
-        prior_rows,
-        n_target + prior_rows,
+        known,
+        n_target + n_known,
     )
 
 

@@ -1,5 +1,7 @@
 """What is known of a batch, and how it merges: in memory, in chunks, over machines."""
 
+from __future__ import annotations
+
 from abstain.summaries._atoms import WEIGHT_TOLERANCE as WEIGHT_TOLERANCE
 from abstain.summaries._atoms import Atoms as Atoms
 from abstain.summaries._atoms import Windows as Windows

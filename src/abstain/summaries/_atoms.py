@@ -5,6 +5,8 @@ histogram are all atoms, so each ranking algorithm is written once (the paper's 
 the case where every atom is one example).
 """
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,11 +34,11 @@ class Windows(NamedTuple):
     starts: IntArray
     ends: IntArray
 
-    def mirrored(self, n_atoms: int) -> "Windows":
+    def mirrored(self, n_atoms: int) -> Windows:
         """Return the same windows counted from the last atom, in the same order."""
         return Windows(n_atoms - self.ends, n_atoms - self.starts)
 
-    def only(self, chosen: IntArray | slice) -> "Windows":
+    def only(self, chosen: IntArray | slice) -> Windows:
         """Return some of the windows."""
         return Windows(self.starts[chosen], self.ends[chosen])
 

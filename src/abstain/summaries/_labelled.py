@@ -4,6 +4,8 @@ Whole, or compact: rows that agree in label, prediction and about in certainty b
 row, which a policy can carry and every estimator of class proportions can read.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -17,6 +19,8 @@ __all__ = ["LabelledSummary"]
 # Compact rows at most, for a handful of classes; and levels of certainty at most.
 _MOST_CELLS = 256
 _MOST_LEVELS = 32
+# Probabilities that are kept of rows of many classes.
+_MOST_NUMBERS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +48,7 @@ class LabelledSummary:
     codes: IntArray | None = None
     weight: FloatArray | None = None
     edges: FloatArray = field(default_factory=lambda: np.empty(0))
-    held_out: "LabelledSummary | None" = None
+    held_out: LabelledSummary | None = None
     numbers: IntArray | None = None
 
     @property
@@ -69,7 +73,8 @@ class LabelledSummary:
 
         A cell holds the rows of one label, one most probable class and one level of its
         probability, as their mean and total weight. So the class proportions, the confusion
-        matrix and each class's mean probabilities stay what they were.
+        matrix and each class's mean probabilities stay what they were. Of many classes some of
+        the rows stand for all, as a mean of rows would be less certain than any of them.
 
         Examples
         --------
@@ -80,7 +85,9 @@ class LabelledSummary:
         """
         n_classes = self.proba.shape[1]
         weight = np.ones(len(self.proba)) if self.weight is None else self.weight
-        n_levels = max(1, min(_MOST_LEVELS, _MOST_CELLS // n_classes**2))
+        n_levels = min(_MOST_LEVELS, _MOST_CELLS // n_classes**2)
+        if n_levels < 2:
+            return self._some()
         certainty = self.proba.max(axis=1)
         edges = np.quantile(certainty, np.arange(1, n_levels) / n_levels)
         joined = type(self)(self.proba, self.codes, self.weight, edges)
@@ -96,6 +103,28 @@ class LabelledSummary:
         proba = sums[present] / total[present, None]
         held_out = None if self.held_out is None else self.held_out.compact()
         return type(self)(proba, self.labels[first][present], total[present], edges, held_out)
+
+    def _some(self) -> Self:
+        """Return some of the rows with the weight of all: of each label from sure to unsure."""
+        held_out = None if self.held_out is None else self.held_out._some()
+        most = max(_MOST_NUMBERS // self.proba.shape[1], 1)
+        if len(self.proba) <= most:
+            return replace(self, held_out=held_out)
+        weight = np.ones(len(self.proba)) if self.weight is None else self.weight
+        picked, counted = [], []
+        for label in np.unique(self.labels[weight > 0]):
+            rows = np.flatnonzero((self.labels == label) & (weight > 0))
+            rows = rows[np.argsort(self.proba[rows].max(axis=1), kind="stable")]
+            below = np.cumsum(weight[rows])
+            n = max(round(most * below[-1] / weight.sum()), 1)
+            steps = np.searchsorted(below, (np.arange(n) + 0.5) / n * below[-1])
+            found, times = np.unique(steps, return_counts=True)
+            picked.append(rows[found])
+            counted.append(times * below[-1] / n)
+        at = np.concatenate(picked)
+        return type(self)(
+            self.proba[at], self.labels[at], np.concatenate(counted), held_out=held_out
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the source as plain data."""

@@ -4,6 +4,8 @@ A replicate is a few numbers for the batch (slopes, biases, ratios) and a weight
 row. All replicates of a figure are made together, as arrays with one row for each.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,7 +41,7 @@ class Moves:
     def __len__(self) -> int:
         return len(self.slope)
 
-    def __getitem__(self, chosen: slice) -> "Moves":
+    def __getitem__(self, chosen: slice) -> Moves:
         return Moves(self.slope[chosen], self.bias[chosen], self.ratios[chosen], self.used)
 
     @property

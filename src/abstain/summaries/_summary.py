@@ -6,6 +6,8 @@ windows chosen and intervals drawn on it, never on the rows again. Summaries of 
 merge, so nothing here assumes that the rows are at hand.
 """
 
+from __future__ import annotations
+
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -74,10 +76,22 @@ class Summary(ABC):
     def capacity(self, budget: float) -> float:
         """Return the largest weight that a budget allows to withhold.
 
-        A fraction of the weight, whole rows where each counts once; or a count, except that one
-        row is always left to predict.
+        A fraction of the weight, whole rows where each counts once; or a count.
+
+        Raises
+        ------
+        ValueError
+            If a count is the batch or more: with nothing left to predict, there is nothing to
+            choose.
         """
         if isinstance(budget, int):
+            if budget >= self.total:
+                raise ValueError(
+                    f"`budget` as a count must be less than the batch: {budget} may be withheld, "
+                    f"and there are {self.total:g} rows, so all of them can go to a person and "
+                    f"there is nothing to choose. Pass a smaller count, or a fraction such as "
+                    f"0.15."
+                )
             return min(float(budget), self.total - self.lightest)
         # A share such as 0.29 of 100 rows is 29 of them, though not quite in binary.
         share = budget * self.total
