@@ -94,7 +94,12 @@ def test_whole_weights_equal_repetition(clinic, metric):
 def test_labels_may_be_anything_hashable(clinic):
     names = np.array(["healthy", "ill"])[clinic.y_val]
     named = Abstainer(
-        "auroc", budget=0.1, calibration="platt", scale="logits", random_state=0
+        "auroc",
+        budget=0.1,
+        calibration="platt",
+        scale="logits",
+        positive="ill",
+        random_state=0,
     ).fit(clinic.scores_val, names)
     decisions = named.decide(clinic.scores_target)
     assert named.classes_.tolist() == ["healthy", "ill"]

@@ -62,7 +62,8 @@ def test_as_text_frame_and_data(found):
     lines = str(found).splitlines()
     assert lines[0] == f"accuracy                     {found['accuracy']}"
     assert "validation -> batch: 0 0.899 -> 0.6" in lines[5]
-    assert lines[6] == found.assumption.summary()
+    assert lines[6] == "Positive class: 1"
+    assert lines[7] == found.assumption.summary()
     assert repr(found).startswith(f"<BatchEstimate: accuracy {found['accuracy']}; f1 ")
     frame = found.to_frame()
     assert list(frame.columns) == ["metric", "value", "low", "high"]
@@ -195,6 +196,7 @@ def test_a_metric_for_two_classes():
 def test_classes_that_cannot_be_told_apart_are_named():
     rng = np.random.default_rng(0)
     scores = np.full(200, 0.5)
+    scores = np.column_stack([scores, scores])
     y = np.where(rng.random(200) < 0.5, "ill", "well")
     with pytest.raises(NotIdentifiable, match="These columns are the classes 'ill', 'well'"):
         abstain.estimate(scores, y, scores, "accuracy", calibration="identity", shift="bbse-hard")

@@ -10,6 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -17,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from abstain import AbstainingClassifier
+from abstain import AbstainingClassifier, Cost
 from abstain.classifier import abstention_scorer
 from abstain.metrics import SensitivityAtSpecificity
 
@@ -209,3 +210,46 @@ def test_it_shows_itself_in_notebooks():
     html = abstaining(make_pipeline(StandardScaler(), LogisticRegression()))._repr_html_()
     for name in ("AbstainingClassifier", "StandardScaler", "LogisticRegression"):
         assert name in html
+
+
+@pytest.fixture(scope="module")
+def blobs_of_two():
+    return make_classification(400, n_informative=4, class_sep=0.6, flip_y=0, random_state=0)
+
+
+def test_the_score_is_the_metric_of_what_is_kept(blobs_of_two):
+    X, y = blobs_of_two
+    classifier = AbstainingClassifier(LogisticRegression(), "f1", budget=0.2, random_state=0)
+    classifier.fit(X[:200], y[:200])
+    decisions = classifier.decide(X[200:])
+    kept = ~decisions.abstain
+    expected = f1_score(y[200:][kept], decisions.prediction[kept])
+    assert classifier.score(X[200:], y[200:]) == pytest.approx(expected)
+    weight = np.arange(len(X[200:]))
+    expected = f1_score(y[200:][kept], decisions.prediction[kept], sample_weight=weight[kept])
+    assert classifier.score(X[200:], y[200:], weight) == pytest.approx(expected)
+    # Nothing that counts is kept.
+    assert np.isnan(classifier.score(X[200:], y[200:], ~kept * 1.0))
+
+
+def test_a_score_is_negated_where_lower_is_better(blobs_of_two):
+    X, y = blobs_of_two
+    lower, higher = (
+        AbstainingClassifier(LogisticRegression(), name, budget=0.1, random_state=0).fit(X, y)
+        for name in ("error-rate", "accuracy")
+    )
+    assert lower.score(X, y) == pytest.approx(higher.score(X, y) - 1)
+
+
+def test_a_search_over_the_budget_responds_to_it(blobs_of_two):
+    X, y = blobs_of_two
+    how = {"calibration": "platt", "random_state": 0}
+    classifier = AbstainingClassifier(LogisticRegression(), "accuracy", **how)
+    search = GridSearchCV(classifier, {"budget": [0.0, 0.2, 0.5]}, cv=2).fit(X, y)
+    found = search.cv_results_["mean_test_score"]
+    assert found[0] < found[1] < found[2]
+    assert search.best_params_ == {"budget": 0.5}
+    by_cost = GridSearchCV(
+        classifier.set_params(cost=Cost(0.4)), {"estimator__C": [0.1, 1.0]}, cv=2
+    ).fit(X, y)
+    assert np.isfinite(by_cost.cv_results_["mean_test_score"]).all()

@@ -66,7 +66,7 @@ def test_one_row_at_a_time_is_the_same_as_all_at_once(decided):
 def test_the_file_says_what_the_policy_is(path):
     content = json.loads(path.read_text())
     assert content["format"] == "abstain-policy"
-    assert content["schema_version"] == 1
+    assert content["schema_version"] == 2
     assert content["metric"]["name"] == "sensitivity@specificity=0.9"
     assert content["withhold"]["kind"] == "interval"
     assert content["estimate"]["after"]["value"] > content["estimate"]["before"]["value"]
@@ -105,7 +105,7 @@ def test_a_cut_file_is_refused(path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"schema_version": 99}, "schema version 99; this library .* reads version 1"),
+        ({"schema_version": 99}, "schema version 99; this library .* reads versions 1 to 2"),
         ({"format": "recipe"}, "not a policy of abstain"),
         ({"classes": [0, 1, 2]}, "3 classes, 2 source and 2 target priors"),
         ({"withhold": {"kind": "everything"}}, "`region` 'everything' is not known"),
@@ -243,6 +243,10 @@ def test_applied_to_its_own_batch_a_policy_keeps_the_budget(decided, scores, met
     abstainer = Abstainer(
         metric, budget=budget, calibration="platt", shift="none", scale="logits", random_state=0
     ).fit(clinic.scores_val, clinic.y_val)
+    if isinstance(budget, int) and budget >= len(scores):
+        with pytest.raises(ValueError, match="as a count must be less than the batch"):
+            abstainer.decide(scores)
+        return
     decisions = abstainer.decide(scores)
     content = json.loads(json.dumps(decisions.policy.to_dict()))
     again = Policy.from_dict(content).apply(scores)
@@ -250,3 +254,32 @@ def test_applied_to_its_own_batch_a_policy_keeps_the_budget(decided, scores, met
     assert (again.prediction == decisions.prediction).all()
     most = budget if isinstance(budget, int) else budget * len(scores)
     assert again.abstain.sum() <= min(most, len(scores) - 1)
+
+
+def test_the_hash_is_that_of_the_file(decided, path):
+    policy = decided[1].policy
+    stored = json.loads(path.read_text())["sha256"]
+    loaded = Policy.load(path)
+    assert policy.sha256 == loaded.sha256 == stored
+    assert Policy.from_dict(loaded.to_dict()).sha256 == stored
+
+
+def test_a_changed_policy_has_another_hash(decided, path):
+    from dataclasses import replace
+
+    loaded = Policy.load(path)
+    assert replace(loaded, version="0.0").sha256 != loaded.sha256
+    assert replace(loaded).sha256 == loaded.sha256
+
+
+@pytest.mark.parametrize("n_classes", [3, 20])
+def test_of_any_number_of_classes_it_says_the_same_of_its_own_batch(n_classes):
+    rng = np.random.default_rng(1)
+    y = rng.integers(n_classes, size=2500)
+    logits = rng.normal(size=(2500, n_classes))
+    logits[np.arange(2500), y] += 2.5
+    abstainer = Abstainer("accuracy", budget=0.1, scale="logits", random_state=0)
+    decisions = abstainer.fit(logits[:1500], y[:1500]).decide(logits[1500:])
+    again = decisions.policy.apply(logits[1500:])
+    assert again.assumption.assumed == decisions.assumption.assumed == "label-shift"
+    assert again.estimate.before.value == pytest.approx(decisions.estimate.before.value, abs=0.03)

@@ -179,6 +179,7 @@ PUBLIC = {
         "js_divergence",
         "margin",
         "max_probability",
+        "register",
     ],
     "abstain.selection": [
         "Cost",

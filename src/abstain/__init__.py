@@ -4,6 +4,8 @@ The front door: everything else is reached through its room (``abstain.metrics``
 Names load on first use, so that ``import abstain`` and the command line start at once.
 """
 
+from __future__ import annotations
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -4,28 +4,43 @@ Calibrate on labelled validation data, adapt to the class proportions of a targe
 withhold what helps the metric most (the paper's Section 5).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abstain import calibration, metrics, scores, shift
-from abstain._flow import Outcome, adapted_in_place, flow, labelled_rows, warn_of
+from abstain._flow import (
+    Outcome,
+    adapted_in_place,
+    calibrated_apart,
+    flow,
+    labelled_rows,
+    warn_of,
+    warn_of_scale,
+)
 from abstain._inputs import (
+    Aside,
     FloatArray,
+    Mask,
+    Missing,
     Scale,
     both_columns,
-    check_classes,
     check_labels,
     check_level,
     check_same_length,
     check_sample_weight,
-    check_scores,
     check_seed,
-    classes_by_name,
+    read_labelled,
     read_scores,
+    rows_aside,
 )
+from abstain._logs import logger, stopwatch
 from abstain._numerics import Parameters, clone, raise_not_fitted
 from abstain.calibration import Calibrator
 from abstain.certificates import (
@@ -39,14 +54,17 @@ from abstain.certificates import (
 )
 from abstain.decisions import Decisions
 from abstain.estimation import LEVEL
+from abstain.exceptions import RepairWarning, warn_user
 from abstain.metrics import Decision, Metric
 from abstain.policy import Policy
 from abstain.regions import Choice
-from abstain.selection import RATES, Cost, Selection
-from abstain.shift import ShiftEstimator
+from abstain.selection import RATES, Cost, Selection, goals_of
+from abstain.shift import KnownLabels, ShiftEstimator
 from abstain.summaries import LabelledSummary, Summary
 
 __all__ = ["Abstainer"]
+
+_logger = logger("abstainer")
 
 
 class Abstainer(Parameters):
@@ -96,6 +114,11 @@ class Abstainer(Parameters):
         How often the intervals of ``decisions.estimate`` are to hold the realised value, in
         (0, 1). They hold the noise of the unknown labels, of the class proportions, of the
         calibration, and how far the labelled rows contradict the probabilities.
+    positive : label, optional
+        Which of two classes is the positive one: that of a single score, and of metrics such as
+        sensitivity. When not given it is the last of ``classes`` in :meth:`fit`, or the class
+        that a single score column is named by (``p_cancer``), or 1 beside 0 or -1. Where none
+        of these says so, it is an error to need it.
     random_state : int, Generator or None
         Seeds whatever is drawn at random. A fixed number gives the same answer on any
         number of threads.
@@ -103,11 +126,17 @@ class Abstainer(Parameters):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The label of each column; the last of two is the positive class.
+        The label of each column of probabilities, of matrices of costs and of class
+        proportions: of two classes [negative, positive]; where neither is positive, and of more
+        classes, in the order of the score columns.
+    positive_ : label or None
+        The positive class; None for more than two, or where neither is known to be it.
     calibrator_ : Calibrator
         The fitted calibrator.
     metric_ : Metric
         The metric.
+    validation_ : tuple
+        The validation scores and labels, as they were given; for ``decisions.report()``.
 
     Examples
     --------
@@ -117,12 +146,14 @@ class Abstainer(Parameters):
     >>> abstainer = Abstainer("sensitivity@specificity=0.9", budget=0.15,
     ...                       calibration="platt", scale="logits", random_state=0)
     >>> abstainer.fit(clinic.scores_val, clinic.y_val).decide(clinic.scores_target)
-    <Decisions: 750 of 5000 rows withheld (15.0%), metric sensitivity@specificity=0.9>
+    <Decisions: 750 of 5000 rows withheld (15.0%), metric sensitivity@specificity=0.9,
+    positive class 1>
     """
 
     metric_: Metric
     calibrator_: Calibrator
     classes_: NDArray[Any]
+    positive_: Any
 
     def __init__(
         self,
@@ -139,6 +170,7 @@ class Abstainer(Parameters):
         shift: ShiftEstimator | str = "auto",
         scale: Scale = "probabilities",
         level: float = LEVEL,
+        positive: Any = None,
         random_state: Any = None,
     ) -> None:
         self.metric = metric
@@ -153,6 +185,7 @@ class Abstainer(Parameters):
         self.shift = shift
         self.scale = scale
         self.level = level
+        self.positive = positive
         self.random_state = random_state
 
     def fit(
@@ -167,14 +200,17 @@ class Abstainer(Parameters):
 
         Parameters
         ----------
-        scores_val : array-like of shape (n,) or (n, n_classes)
-            Scores of the classifier on data it was not trained on.
+        scores_val : array-like or frame of shape (n,) or (n, n_classes)
+            Scores of the classifier on data it was not trained on: of the positive class of two,
+            or a column per class. A frame's columns are named by the classes, with or without
+            ``p_``.
         y_val : array-like of shape (n,)
             True labels.
         sample_weight : array-like of shape (n,), optional
             How much each row counts; a whole number equals repetition.
         classes : sequence, optional
-            The label of each column; the sorted distinct labels when not given.
+            The label of each column of an array, of two the positive one last (unless
+            ``positive`` is given); the sorted distinct labels when not given.
 
         Returns
         -------
@@ -182,16 +218,17 @@ class Abstainer(Parameters):
         """
         metric = metrics.get(self.metric)
         self._check_parameters(metric)
-        given = read_scores(scores_val, None if classes is None else np.asarray(classes))
-        if classes is None:
-            classes = classes_by_name(given.names, y_val)
+        given = read_labelled(
+            scores_val, y_val, scale=self.scale, classes=classes, positive=self.positive
+        )
         # What the scores came as tells how precise they are, so the calibrator gets that.
-        values = np.asarray(given.values)
-        n, n_classes = check_scores(values, scale=self.scale, name="scores_val").shape
-        columns = check_classes(y_val, n_columns=n_classes, classes=classes, name="y_val")
+        values, (n, n_classes) = given.values, given.matrix.shape
+        columns = given.order.classes
         codes = check_labels(y_val, classes=columns, n_rows=n, name="y_val")
         weight = check_sample_weight(sample_weight, n_rows=n)
         self._check_classes(metric, n_classes)
+        for what in self._of_positive(metric):
+            given.order.need_positive(what)
         fitting, certifying = np.arange(n), None
         if self.confidence is not None:
             fitting, certifying = split_for_certificate(
@@ -202,10 +239,22 @@ class Abstainer(Parameters):
         calibrator = clone(
             calibration.get(self.calibration, scale=self.scale, estimating_shift=estimating)
         )
+        lap = stopwatch()
         calibrator.fit(values[fitting], columns[codes[fitting]], part, classes=columns)
+        _logger.info(
+            "%d rows of %d classes calibrated by %s in %.2f s",
+            len(fitting),
+            n_classes,
+            calibrator.picked.name,
+            lap(),
+        )
         self.metric_ = metric
+        # As they came, for the report; no copy.
+        self.validation_ = scores_val, y_val
         self.calibrator_ = calibrator
         self.classes_ = calibrator.classes_
+        self.positive_ = given.order.positive
+        self._order = given.order
         self._labelled = labelled_rows(calibrator.picked, values[fitting], codes[fitting], part)
         self._certifying: LabelledSummary | None = None
         if certifying is not None:
@@ -222,6 +271,8 @@ class Abstainer(Parameters):
         sample_weight: ArrayLike | None = None,
         *,
         score_samples: Iterable[ArrayLike] | None = None,
+        y_target: ArrayLike | None = None,
+        missing: Missing = "error",
     ) -> Decisions[Policy]:
         """Adapt to an unlabelled batch and choose which of its rows to withhold.
 
@@ -234,35 +285,65 @@ class Abstainer(Parameters):
         score_samples : iterable of array-like, each shaped like ``scores``, optional
             Draws of test-time dropout for ``score="dropout-variance"``: scores of the same rows
             with dropout left on. Each is calibrated and adapted as ``scores`` is.
+        y_target : array-like of shape (n,), optional
+            Labels of the rows where they are known; None, NaN, NA, empty text or masked where
+            not. Such a row needs no person: it is never withheld, its prediction is its label,
+            and it uses no budget; a fraction is one of the rows still unknown, and
+            ``decisions.estimate`` is about these. The labels tell of the batch's class
+            proportions, of how right the adapted probabilities are, and of how wrong the estimate
+            would be. They must be of rows picked at random: those of rows that were referred
+            because they were uncertain tell of uncertain rows alone. Where labels and
+            probabilities contradict each other, or the labelled rows look picked, there is a
+            warning, and a doubt in ``decisions.assumption``.
+        missing : {"error", "refer", "drop"}
+            What to do with a row without a score, which is one with NaN, None or null in any of
+            its scores: raise an error; give it to a person, which uses up the budget first; or
+            leave it out, and then ``decisions.rows`` tells which rows are left. A budget that is
+            a fraction is one of all rows that are left. What is decided about the other rows is
+            what would be if they had come alone, with the budget that remains.
 
         Returns
         -------
         Decisions
+
+        Warns
+        -----
+        RepairWarning
+            If more rows are without a score than the budget allows to withhold: all of them are
+            withheld all the same, and no other row is.
+        AssumptionWarning
+            If something speaks against the figures; it says what, and what to do.
         """
         if not hasattr(self, "calibrator_"):
             raise_not_fitted(self)
         self._check_samples(score_samples)
-        given = read_scores(scores, self.classes_)
-        proba = self.calibrator_.picked.compact(given.values)
-        weight = check_sample_weight(sample_weight, n_rows=len(proba))
-        seed = check_seed(self.random_state)
+        given = read_scores(scores, self._order, scale=self.scale)
+        values, aside = rows_aside(
+            given.values, missing=missing, y_target=y_target, classes=self.classes_
+        )
+        _check_some_left(aside)
+        warn_of_scale(values, self.calibrator_.picked, self._labelled)
+        proba, apart = calibrated_apart(self.calibrator_.picked, values, aside)
+        everyone, weight = aside.weights(sample_weight)
+        seed, selection = check_seed(self.random_state), self._left(aside, everyone)
         found = flow(
             proba,
             weight,
             labelled=self._labelled,
             shift=shift.get(self.shift),
             metric=self.metric_,
-            selection=self._selection,
+            selection=selection,
             seed=seed,
             level=self.level,
             classes=self.classes_.tolist(),
-            choose=None if self.confidence is None else self._certified,
+            choose=None if self.confidence is None else partial(self._certified, selection),
             values=None
             if score_samples is None
-            else lambda estimator: self._variance(score_samples, estimator, len(proba)),
+            else lambda estimator: self._variance(score_samples, estimator, aside),
+            known=_known_labels(aside, apart, everyone, len(self.classes_)),
         )
         warn_of(found.assumption)
-        return self._policy(found).decided(
+        decided = self._policy(found).decided(
             found.proba,
             abstain=found.abstain,
             sample_weight=weight,
@@ -274,9 +355,30 @@ class Abstainer(Parameters):
             reached=found.reached,
             values=found.values,
             known_estimate=found.estimate,
+            unadapted=found.unadapted,
             frame=given.source,
             carried=given.others,
+            validation=self.validation_,
         )
+        return decided.beside(aside, everyone, adapted_in_place(apart, found.estimator.weights_))
+
+    def _left(self, aside: Aside, weight: FloatArray | None) -> Selection:
+        """Return the selection among the rows to be decided about: those without a score count."""
+        if not aside.n_referred:
+            return self._selection
+        open_ = np.ones(len(aside)) if weight is None else weight
+        if aside.known is not None:
+            open_ = open_[~aside.known]
+        used, total = float(_total(aside.referred, weight)), float(open_.sum())
+        allowed = self._selection.allowed(total, counted=weight is None)
+        if allowed is not None and used > allowed:
+            warn_user(
+                f"{aside.n_referred} of {len(aside)} rows have no score, more than the "
+                f"budget of {self.budget} allows to withhold ({allowed:g}). All of them are "
+                f"withheld, as nothing can be predicted for them, and no other row is.",
+                RepairWarning,
+            )
+        return self._selection.after(used, total, counted=weight is None)
 
     def _policy(self, found: Outcome) -> Policy:
         """Return what was found for a batch as a rule that needs neither batch nor fit."""
@@ -295,6 +397,8 @@ class Abstainer(Parameters):
             source=self._labelled.compact(),
             certificate=found.certificate,
             assumption=found.assumption,
+            positive=self.positive_,
+            columns=self._order.columns,
         )
 
     @property
@@ -308,12 +412,12 @@ class Abstainer(Parameters):
         )
 
     def _certified(
-        self, summary: Summary, estimator: ShiftEstimator
+        self, selection: Selection, summary: Summary, estimator: ShiftEstimator
     ) -> tuple[Choice, Certificate | None]:
         """Choose, and say what the held-out labels prove about the choice."""
         if self._certifying is None or self.confidence is None:
             raise TypeError("There are no labels to certify with; pass `confidence` to fit().")
-        selection, metric, seed = self._selection, self.metric_, check_seed(self.random_state)
+        metric, seed = self.metric_, check_seed(self.random_state)
         ratios = estimator.weights_
         certifying = self._certifying.at(ratios)
         if self.target is not None:
@@ -334,16 +438,21 @@ class Abstainer(Parameters):
         return choice, certify(evidence, confidence=self.confidence, classes=self.classes_)
 
     def _variance(
-        self, score_samples: Iterable[ArrayLike], estimator: ShiftEstimator, n_rows: int
+        self, score_samples: Iterable[ArrayLike], estimator: ShiftEstimator, aside: Aside
     ) -> FloatArray:
         """Return the variance of each row over draws, each calibrated and adapted."""
         calibrator = self.calibrator_.picked
         adapted = (
-            adapted_in_place(calibrator.compact(sample), estimator.weights_)
+            adapted_in_place(
+                calibrator.compact(
+                    aside.scored(read_scores(sample, self._order, scale=self.scale).values)
+                ),
+                estimator.weights_,
+            )
             for sample in score_samples
         )
         values = scores.dropout_variance(adapted)
-        check_same_length(scores=range(n_rows), score_samples=values)
+        check_same_length(scores=aside.at, score_samples=values)
         return values
 
     def _check_samples(self, score_samples: Iterable[ArrayLike] | None) -> None:
@@ -352,6 +461,26 @@ class Abstainer(Parameters):
                 '`score_samples` and score="dropout-variance" go together: pass the draws of '
                 "test-time dropout to decide(), for that score and for no other."
             )
+
+    def _of_positive(self, metric: Metric) -> Iterator[str]:
+        """Yield what was asked for that depends on which class is the positive one."""
+        goals = {} if self.target is None else goals_of(self.target, metric)
+        if metric.of_positive:
+            yield f"`metric` {metric.name!r} is of the positive class"
+        for name, goal in goals.items():
+            if goal.metric.of_positive:
+                yield f"`target` {name!r} is of the positive class"
+        if self.prior_range is not None and all(np.ndim(side) == 0 for side in self.prior_range):
+            yield "`prior_range` is a pair of numbers: it is of the positive class"
+        if shift.get(self.shift).of_positive:
+            yield "`shift` has one proportion: it is of the positive class"
+
+    def __repr__(self) -> str:
+        if getattr(self, "positive_", None) is None:
+            return super().__repr__()
+        told = copy(self)
+        told.positive = self.positive_
+        return Parameters.__repr__(told)
 
     def _check_classes(self, metric: Metric, n_classes: int) -> None:
         metric.check_n_classes(n_classes)
@@ -371,3 +500,39 @@ class Abstainer(Parameters):
             raise ValueError("`prior_range` is for a certificate; pass `confidence` with it.")
         check_level(self.level)
         shift.get(self.shift)
+
+
+def _check_some_left(aside: Aside) -> None:
+    if not aside.nothing and not len(aside.at):
+        without = aside.n_rows - len(aside) + _counted(aside.missing)
+        raise ValueError(
+            f"`scores` must have a row to decide about; of {aside.n_rows} rows {without} have no "
+            f"score and {_counted(aside.known)} have a known label."
+        )
+
+
+def _known_labels(
+    aside: Aside, proba: FloatArray, weight: FloatArray | None, n_classes: int
+) -> KnownLabels | None:
+    """Return the rows of known label, for what they say of the batch; None where none is."""
+    if aside.codes is None:
+        return None
+    at = aside.labelled_at
+    return KnownLabels(
+        aside.counts(weight, n_classes),
+        LabelledSummary(
+            # Probabilities that are to be adapted in place elsewhere.
+            np.array(both_columns(proba)),
+            aside.codes[at],
+            None if weight is None else weight[at],
+        ),
+        n=int((aside.codes >= 0).sum()),
+    )
+
+
+def _counted(rows: Mask | None) -> int:
+    return 0 if rows is None else int(rows.sum())
+
+
+def _total(rows: Mask, weight: FloatArray | None) -> float:
+    return float(rows.sum() if weight is None else weight[rows].sum())

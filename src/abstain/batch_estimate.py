@@ -4,6 +4,8 @@ The same calibration, class proportions and intervals as of decisions; only that
 the predictions are the model's own, or given.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,19 +16,19 @@ from numpy.typing import ArrayLike, NDArray
 from abstain import calibration as calibrations
 from abstain import metrics as metric_registry
 from abstain import shift as shifts
+from abstain._display import block, intervals, next_steps, proportions
 from abstain._flow import basis_of, labelled_rows, warn_of, with_undefined
 from abstain._inputs import (
     FloatArray,
     IntArray,
     Mask,
     Scale,
-    check_classes,
     check_labels,
     check_level,
     check_sample_weight,
     check_scores,
     check_seed,
-    classes_by_name,
+    read_labelled,
     read_scores,
     to_native_frame,
 )
@@ -38,6 +40,10 @@ from abstain.shift import Assumption, ShiftEstimator
 from abstain.summaries import summarise
 
 __all__ = ["estimate"]
+
+# Of more classes than this those are shown whose proportion moved most.
+_MANY_CLASSES = 10
+_SHOWN_CLASSES = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +58,9 @@ class BatchEstimate:
     level : float
         How often the intervals are meant to hold.
     classes : ndarray of shape (n_classes,)
-        The label of each column.
+        The classes; of two, [negative, positive].
+    positive : label or None
+        The positive class; None for more than two, or where neither is known to be it.
     priors, source_priors : ndarray of shape (n_classes,)
         Estimated class proportions of the batch, and those of the validation data.
     assumption : Assumption
@@ -68,6 +76,7 @@ class BatchEstimate:
     source_priors: FloatArray
     assumption: Assumption
     alternative: dict[str, EstimatedValue] | None = None
+    positive: Any = None
 
     def __getitem__(self, metric: str) -> EstimatedValue:
         if metric not in self.values:
@@ -94,6 +103,7 @@ class BatchEstimate:
             "level": self.level,
             "metrics": _plain_values(self.values),
             "classes": self.classes.tolist(),
+            "positive": self.positive,
             "priors": {"validation": self.source_priors, "target": self.priors},
             "assumption": {**self.assumption.to_dict(), "summary": self.assumption.summary()},
             "alternative": self.alternative and _plain_values(self.alternative),
@@ -103,26 +113,43 @@ class BatchEstimate:
     def to_text(self) -> str:
         """Return the estimate as lines for people."""
         lines = _lines(self.values)
+        names, shown = self.classes.tolist(), [*range(len(self.classes))]
+        if len(shown) > _MANY_CLASSES:
+            by = np.abs(self.priors - self.source_priors)
+            shown = np.argsort(-by, kind="stable")[:_SHOWN_CLASSES].tolist()
         moved = ", ".join(
-            f"{name} {before:.3f} -> {now:.3f}"
-            for name, before, now in zip(
-                self.classes.tolist(), self.source_priors, self.priors, strict=True
-            )
+            f"{names[k]} {self.source_priors[k]:.3f} -> {self.priors[k]:.3f}" for k in shown
         )
+        if len(shown) < len(names):
+            moved += f", and {len(names) - len(shown)} more that moved less"
         lines += [
             f"Class proportions, validation -> batch: {moved}",
             self.assumption.summary(),
         ]
+        if self.positive is not None:
+            lines.insert(-1, f"Positive class: {self.positive}")
         if self.alternative is not None and self.assumption.contested:
             lines += [f"{self.assumption.otherwise()}:", *_lines(self.alternative, indent="  ")]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = [(name, one.value, one.interval) for name, one in self.values.items()]
+        return block(
+            "Estimate",
+            "of a batch, without labels; nothing is withheld",
+            intervals(rows, self.level),
+            proportions(self.classes.tolist(), self.source_priors, self.priors),
+            self.assumption.html(),
+            next_steps(".to_frame()", ".assumption", ".alternative"),
+        )
 
     def __str__(self) -> str:
         return self.to_text()
 
     def __repr__(self) -> str:
         listed = "; ".join(f"{name} {value}" for name, value in self.values.items())
-        return f"<BatchEstimate: {listed}>"
+        named = "" if self.positive is None else f"; positive class {self.positive}"
+        return f"<BatchEstimate: {listed}{named}>"
 
 
 def estimate(
@@ -140,6 +167,7 @@ def estimate(
     shift: ShiftEstimator | str = "auto",
     scale: Scale = "probabilities",
     level: float = LEVEL,
+    positive: Any = None,
     random_state: Any = None,
 ) -> BatchEstimate:
     """Estimate how well a model does on a batch without labels; nothing is withheld.
@@ -162,8 +190,9 @@ def estimate(
     sample_weight_val, sample_weight : array-like of shape (n,) and (m,), optional
         How much each row counts; a whole number equals repetition.
     classes : sequence, optional
-        The label of each column; the sorted distinct labels when not given.
-    calibration, shift, scale, level, random_state
+        The label of each column of an array, of two the positive one last (unless ``positive``
+        is given); the sorted distinct labels when not given.
+    calibration, shift, scale, level, positive, random_state
         As of :class:`abstain.Abstainer`.
 
     Returns
@@ -196,18 +225,19 @@ def estimate(
     wanted = _metrics(metrics)
     check_level(level)
     how, seed = shifts.get(shift), check_seed(random_state)
-    given = read_scores(scores_val, None if classes is None else np.asarray(classes))
-    if classes is None:
-        classes = classes_by_name(given.names, y_val)
-    values = np.asarray(given.values)
-    raw = check_scores(values, scale=scale, name="scores_val")
+    given = read_labelled(scores_val, y_val, scale=scale, classes=classes, positive=positive)
+    values, raw, order = given.values, given.matrix, given.order
     n, n_classes = raw.shape
-    columns = check_classes(y_val, n_columns=n_classes, classes=classes, name="y_val")
-    for metric in wanted.values():
+    columns = order.classes
+    for name, metric in wanted.items():
         metric.check_n_classes(n_classes)
+        if metric.of_positive:
+            order.need_positive(f"`metrics` {name!r} is of the positive class")
+    if how.of_positive:
+        order.need_positive("`shift` has one proportion: it is of the positive class")
     codes = check_labels(y_val, classes=columns, n_rows=n, name="y_val")
     weight_val = check_sample_weight(sample_weight_val, n_rows=n, name="sample_weight_val")
-    new = np.asarray(read_scores(scores, columns).values)
+    new = read_scores(scores, order, scale=scale).values
     raw_new = check_scores(new, scale=scale, n_classes=n_classes)
     weight = check_sample_weight(sample_weight, n_rows=len(raw_new))
     predicted_val, predicted = _predicted(
@@ -261,12 +291,12 @@ def estimate(
         source_priors=basis.estimator.source_priors_,
         assumption=assumption,
         alternative=None if basis.other is None else valued((basis.other(),)),
+        positive=order.positive,
     )
 
 
 def _metrics(metrics: Metric | str | Sequence[Metric | str]) -> dict[str, Metric]:
-    several = [metrics] if isinstance(metrics, Metric | str) else [*metrics]
-    found = [metric_registry.get(one) for one in several]
+    found = metric_registry.get_several(metrics)
     by_name = {metric.name: metric for metric in found}
     if not found or len(by_name) < len(found):
         raise ValueError(

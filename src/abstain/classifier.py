@@ -4,6 +4,8 @@ Scores for calibration come from cross-fitting, so no example is scored by a mod
 a model that is fitted already comes in as a ``FrozenEstimator``.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import replace
@@ -32,7 +34,17 @@ from sklearn.utils.validation import (
 )
 
 from abstain import metrics, shift
-from abstain._inputs import FloatArray, Mask, Scale, check_budget, check_proba
+from abstain._inputs import (
+    ClassOrder,
+    FloatArray,
+    Mask,
+    Scale,
+    check_budget,
+    check_labels,
+    check_proba,
+    check_sample_weight,
+    read_scores,
+)
 from abstain.abstainer import Abstainer
 from abstain.calibration import Calibrator
 from abstain.decisions import Decisions
@@ -68,6 +80,9 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         How scores become calibrated probabilities.
     shift : ShiftEstimator or str
         How :meth:`adapt` estimates the class proportions of a batch.
+    positive : label, optional
+        Which of two classes is the positive one, for metrics such as sensitivity. When not given
+        it is 1 beside 0 or -1; other labels do not say so, and it is an error to need it.
     cv : int, splitter or iterable
         The folds of the cross-fitting; an int means that many stratified folds, or fewer where
         a class has fewer examples. Where rows repeat (the same patient, the same image), pass
@@ -78,7 +93,9 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The class labels.
+        The class labels, sorted: the columns of :meth:`predict_proba`, whichever is positive.
+    positive_ : label or None
+        The positive class; None for more than two, or where neither is known to be it.
     estimator_ : estimator
         The classifier, fitted on all the data.
     abstainer_ : Abstainer
@@ -103,6 +120,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """
 
     classes_: NDArray[Any]
+    positive_: Any
     abstainer_: Abstainer
     policy_: Policy
 
@@ -120,6 +138,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         decision: Decision = "auto",
         calibration: Calibrator | str = "auto",
         shift: ShiftEstimator | str = "auto",
+        positive: Any = None,
         cv: Any = 5,
         random_state: Any = None,
     ) -> None:
@@ -134,6 +153,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.decision = decision
         self.calibration = calibration
         self.shift = shift
+        self.positive = positive
         self.cv = cv
         self.random_state = random_state
 
@@ -175,7 +195,8 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        self.abstainer_ = self._abstainer().fit(scores, labels, weight, classes=self.classes_)
+        self.abstainer_ = self._abstainer().fit(scores, labels, weight)
+        self.positive_ = self.abstainer_.positive_
         # The training data are their own target: no shift, the rule before any adaptation.
         unshifted = copy(self.abstainer_).set_params(shift="none")
         policy = unshifted.decide(scores, weight).policy
@@ -206,7 +227,8 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def decide(self, X: Any) -> Decisions[Policy]:
         """Apply the rule in force to rows, one or many."""
         check_is_fitted(self)
-        return self.policy_.apply(self._scores(self.estimator_, X))
+        decisions = self.policy_.apply(self._scores(self.estimator_, X))
+        return replace(decisions, validation=self.abstainer_.validation_)
 
     def abstains(self, X: Any) -> Mask:
         """Tell for each row whether it goes to a person."""
@@ -217,9 +239,55 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self.decide(X).prediction
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return calibrated, adapted class probabilities of shape (n, n_classes)."""
+        """Return calibrated, adapted class probabilities, a column for each of ``classes_``."""
         check_is_fitted(self)
-        return self.policy_.predict_proba(self._scores(self.estimator_, X))
+        proba = self.policy_.predict_proba(self._scores(self.estimator_, X))
+        same = self.policy_.classes.tolist() == self.policy_.columns.tolist()
+        return proba if same else proba[:, ::-1]
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the metric on the rows that the rule in force keeps, higher is better.
+
+        What a search such as ``GridSearchCV`` compares where it is not given a ``scoring``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Features of rows the classifier was not fitted on.
+        y : array-like of shape (n,)
+            Their true labels.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts.
+
+        Returns
+        -------
+        float
+            The classifier's own metric by the true labels, negated where lower is better; NaN
+            where it is not defined, as where nothing is kept.
+
+        Notes
+        -----
+        What is withheld costs nothing here, so that a larger ``budget`` nearly always scores
+        higher: a search over ``budget`` finds the largest. To weigh referrals against mistakes
+        fit with a :class:`abstain.Cost` in place of a budget; to compare models at the same
+        share withheld, pass ``scoring=abstention_scorer(metric, budget)``.
+        """
+        check_is_fitted(self)
+        metric, policy = self.abstainer_.metric_, self.policy_
+        proba = policy.predict_proba(self._scores(self.estimator_, X))
+        columns, withheld = policy.choice.apply(proba)
+        kept = ~withheld
+        weight = check_sample_weight(sample_weight, n_rows=len(kept))
+        codes = check_labels(y, classes=policy.classes, n_rows=len(kept))
+        if not kept.any() or (weight is not None and not weight[kept].any()):
+            return float("nan")
+        value = metric.observed(
+            codes[kept],
+            proba[kept],
+            prediction=columns[kept],
+            sample_weight=None if weight is None else weight[kept],
+        )
+        return value if metric.greater_is_better else -value
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -272,6 +340,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             decision=self.decision,
             calibration=self.calibration,
             shift=self.shift,
+            positive=self.positive,
             scale=_scale(self.estimator),
             random_state=self.random_state,
         )
@@ -309,11 +378,14 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return splits
 
     def _scores(self, model: Any, X: Any) -> FloatArray:
-        """Return the model's scores with a column for each class, or one dimension for two."""
+        """Return the model's scores with a column for each of ``classes_``."""
         method = "predict_proba" if _scale(model) == "probabilities" else "decision_function"
         scores: FloatArray = np.asarray(getattr(model, method)(X), dtype=np.float64)
         known = getattr(model, "classes_", self.classes_)
-        if scores.ndim == 1 or len(known) == len(self.classes_):
+        if scores.ndim == 1:
+            # Scikit-learn's single score is of the last class, whichever is positive.
+            return np.column_stack([np.zeros_like(scores), scores])
+        if len(known) == len(self.classes_):
             return scores
         # A fold without some class: what the model never saw is the least likely to it.
         floor = 0.0 if method == "predict_proba" else scores.min(axis=1, keepdims=True)
@@ -323,7 +395,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
 
 def abstention_scorer(
-    metric: Metric | str, budget: float
+    metric: Metric | str, budget: float, *, positive: Any = None
 ) -> Callable[[Any, Any, ArrayLike], float]:
     """Return a scorer for model selection: the metric after abstaining, higher is better.
 
@@ -331,8 +403,12 @@ def abstention_scorer(
     ----------
     metric : Metric or str
         What to measure on the rows that are kept.
-    budget : float
-        The largest fraction of the scored rows that may be withheld.
+    budget : float or int
+        The largest fraction of the scored rows that may be withheld, or as a whole number a
+        count.
+    positive : label, optional
+        Which of two classes is the positive one; that of the estimator's ``positive_``, or 1
+        beside 0 or -1, when not given.
 
     Returns
     -------
@@ -355,15 +431,16 @@ def abstention_scorer(
     chosen = metrics.get(metric)
 
     def score(estimator: Any, X: Any, y: ArrayLike) -> float:
-        proba = check_proba(estimator.predict_proba(X))
+        known = getattr(estimator, "positive_", None) if positive is None else positive
+        order = ClassOrder.of(np.asarray(estimator.classes_), known)
+        if chosen.of_positive:
+            order.need_positive(f"`metric` {chosen.name!r} is of the positive class")
+        proba = check_proba(read_scores(estimator.predict_proba(X), order).values)
         choice = chosen.choose(proba, RowSummary(proba).capacity(check_budget(budget)))
-        columns, withheld = choice.apply(proba)
+        predicted, withheld = choice.apply(proba)
         kept = ~withheld
         value = chosen.observed(
-            np.asarray(y)[kept],
-            proba[kept],
-            prediction=columns[kept],
-            classes=np.asarray(estimator.classes_),
+            np.asarray(y)[kept], proba[kept], prediction=predicted[kept], classes=order.classes
         )
         return value if chosen.greater_is_better else -value
 

@@ -4,6 +4,8 @@ A policy file is JSON that a person can read. It holds numbers and names, nothin
 and a checksum that tells an edited or damaged file from a whole one.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os
@@ -18,15 +20,43 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import abstain
-from abstain import calibration, metrics, regions, rules, shift
+from abstain import calibration, metrics, regions, rules, scores, shift
+from abstain._display import block, facts, next_steps, proportions, sentence
 from abstain._files import write_text
-from abstain._flow import Basis, adapted_in_place, basis_of, flow, warn_of
-from abstain._inputs import FloatArray, both_columns, check_sample_weight, read_scores
+from abstain._flow import (
+    Basis,
+    adapted_in_place,
+    basis_of,
+    calibrated_apart,
+    flow,
+    warn_of,
+    warn_of_scale,
+)
+from abstain._inputs import (
+    ClassOrder,
+    FloatArray,
+    Missing,
+    Scores,
+    both_columns,
+    check_count,
+    check_sample_weight,
+    read_scores,
+    rows_aside,
+)
+from abstain._logs import logger
+from abstain._numerics import clopper_pearson
+from abstain._schema import FORMAT, SCHEMA_VERSION, lifted
 from abstain.calibration import Calibrator
 from abstain.certificates import Certificate
-from abstain.decisions import Decisions
+from abstain.decisions import Decisions, unknown_metric
 from abstain.estimation import LEVEL, Estimate
-from abstain.exceptions import AbstainError, PolicyError
+from abstain.exceptions import (
+    AbstainError,
+    AssumptionWarning,
+    PolicyError,
+    RepairWarning,
+    warn_user,
+)
 from abstain.metrics import Metric
 from abstain.regions import Choice, Region
 from abstain.rules import DecisionRule
@@ -36,12 +66,14 @@ from abstain.summaries import LabelledSummary, fewer, summarise
 
 __all__ = ["Policy"]
 
+_logger = logger("policy")
+
 # A batch of fewer rows says next to nothing about itself; of more, some do.
 _FEWEST_CHECKED = 100
 _MOST_CHECKED = 20_000
-
-FORMAT = "abstain-policy"
-SCHEMA_VERSION = 1
+# A share above a budget by so much that chance seldom makes it is clearly above it.
+_BY_CHANCE = 1e-3
+_CLEARLY = 1.1
 
 
 def _now() -> str:
@@ -57,7 +89,7 @@ class Policy:
     Attributes
     ----------
     classes : ndarray of shape (n_classes,)
-        The label of each score column.
+        The label of each column of probabilities; of two, [negative, positive].
     calibrator : Calibrator
         Turns scores into calibrated probabilities.
     source_priors, priors : ndarray of shape (n_classes,)
@@ -84,6 +116,10 @@ class Policy:
         When, in UTC.
     version : str
         The library version that made it.
+    positive : label or None
+        The positive class; None for more than two, or where neither is known to be it.
+    columns : ndarray of shape (n_classes,)
+        The label of each score column of an array; the classes when not given.
     """
 
     classes: NDArray[Any]
@@ -101,16 +137,62 @@ class Policy:
     assumption: Assumption | None = None
     created: str = field(default_factory=_now)
     version: str = abstain.__version__
+    positive: Any = None
+    columns: NDArray[Any] = None  # type: ignore[assignment]
+    # Of a policy that was loaded, the checksum of its file; no copy with changes has it.
+    _loaded: str | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Take the classes for the columns, where these are not given."""
+        if self.columns is None:
+            object.__setattr__(self, "columns", self.classes)
+
+    @cached_property
+    def order(self) -> ClassOrder:
+        """How scores come in, and how the classes stand inside."""
+        return ClassOrder(self.classes, self.columns, self.positive)
 
     @cached_property
     def _weights(self) -> FloatArray:
         return ratio_of_priors(self.priors, self.source_priors)
 
     def __repr__(self) -> str:
+        positive = "" if self.positive is None else f"positive class {self.positive}, "
         return (
-            f"<Policy: {len(self.classes)} classes, metric {self.metric.name}, withholds "
-            f"{self.region.describe()}, predicts {self.rule.describe()}, made {self.created}>"
+            f"<Policy: {len(self.classes)} classes, {positive}metric {self.metric.name}, "
+            f"withholds {self.region.describe()}, predicts {self.rule.describe()}, "
+            f"made {self.created}>"
         )
+
+    def _repr_html_(self) -> str:
+        how = self.selection and self.selection.describe()
+        return block(
+            "Policy",
+            f"for {self.metric.name}: a frozen rule",
+            facts(
+                [
+                    ("withholds", self.region.describe()),
+                    ("predicts", self.rule.describe()),
+                    ("positive class", self.positive),
+                    ("chosen for", how),
+                    ("calibration", self.calibrator.name),
+                    ("made", f"{self.created}, by abstain {self.version}"),
+                    ("sha256", self.sha256[:16]),
+                    ("certificate", self.certificate and str(self.certificate)),
+                ]
+            ),
+            "" if self.estimate is None else sentence("On the batch that it was chosen on:"),
+            "" if self.estimate is None else self.estimate.html(),
+            proportions(self.classes.tolist(), self.source_priors, self.priors),
+            "" if self.assumption is None else self.assumption.html(),
+            "" if self.metric.known else unknown_metric(self.metric.name),
+            next_steps(".apply(scores)", ".adapt(scores_recent)", '.save("triage.json")'),
+        )
+
+    @cached_property
+    def sha256(self) -> str:
+        """The checksum of the policy's content, which its file carries too: which rule it is."""
+        return self._loaded or _checksum(self.to_dict())
 
     @property
     def choice(self) -> Choice:
@@ -119,41 +201,107 @@ class Policy:
 
     def predict_proba(self, scores: ArrayLike) -> FloatArray:
         """Return calibrated, adapted probabilities of shape (n, n_classes)."""
-        return both_columns(self._compact(read_scores(scores, self.classes).values))
+        return both_columns(self._compact(self._given(scores).values))
 
     def apply(
-        self, scores: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> "Decisions[Policy]":
+        self,
+        scores: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        missing: Missing = "error",
+        at_most: int | None = None,
+    ) -> Decisions[Policy]:
         """Decide about new rows, one or many.
 
         Parameters
         ----------
         scores : array-like or frame of shape (n,) or (n, n_classes)
-            Scores on the scale the policy was made on. A frame's columns are taken by the names
-            of the classes, and its other columns and index are kept for ``to_frame``.
+            Scores on the scale the policy was made on: one dimension is of the positive class,
+            columns of an array are in the order of ``columns``. A frame's columns are taken by
+            the names of the classes, and its other columns and index are kept for ``to_frame``.
         sample_weight : array-like of shape (n,), optional
             How much each row counts in ``decisions.estimate``; it changes no decision.
+        missing : {"error", "refer", "drop"}
+            What to do with a row without a score, which is one with NaN, None or null in any of
+            its scores: raise an error; give it to a person; or leave it out, and then
+            ``decisions.rows`` tells which rows are left.
+        at_most : int, optional
+            How many rows may be withheld, such as what people can look at in a day. Of those that
+            the rule withholds the most pressing are, by ``decisions.priority`` and then in the
+            order they come; the others are kept, with "over capacity" as their ``reason``. Rows
+            without a score come first, and all of them are withheld, with a warning where they
+            are more than this.
 
         Returns
         -------
         Decisions
-            The decision about a row depends on that row alone.
+            The decision about a row depends on that row alone, unless ``at_most`` is used up.
+
+        Warns
+        -----
+        AssumptionWarning
+            If the rule withholds clearly more of many rows than its budget, and no ``at_most`` is
+            given; or if something else speaks against its figures here.
         """
-        given = read_scores(scores, self.classes)
-        proba = self.calibrator.compact(given.values)
-        weight = check_sample_weight(sample_weight, n_rows=len(proba))
+        given = self._given(scores)
+        values, aside = rows_aside(given.values, missing=missing)
+        if self.source is not None:
+            warn_of_scale(values, self.calibrator, self.source)
+        proba, _ = calibrated_apart(self.calibrator, values, aside)
+        everyone, weight = aside.weights(sample_weight)
+        _logger.debug("applied to %d rows", len(aside))
         basis = self._basis(proba, weight)
+        unadapted = None if (self._weights > 0).all() else proba.copy()
         proba = adapted_in_place(proba, self._weights)
         if basis is not None:
             warn_of(basis.assumption)
-        return self.decided(
+        level = LEVEL if self.estimate is None else self.estimate.after.level
+        found = self.decided(
             proba,
             abstain=self.choice.withheld(proba),
             sample_weight=weight,
-            level=LEVEL if self.estimate is None else self.estimate.after.level,
+            known_estimate=None if len(proba) else Estimate.undefined(level),
+            level=level,
+            unadapted=unadapted,
             frame=given.source,
             carried=given.others,
             **({} if basis is None else basis.facts),
+        )
+        referred = aside.n_referred
+        if at_most is None:
+            self._warn_of_more(int(found.abstain.sum()) + referred, len(aside))
+        else:
+            most = check_count(at_most, name="at_most")
+            if referred > most:
+                warn_user(
+                    f"{referred} of {len(aside)} rows have no score, more than at_most={most}. "
+                    f"All of them are withheld, as nothing can be predicted for them, and no "
+                    f"other row is.",
+                    RepairWarning,
+                )
+            found = found.within(max(most - referred, 0))
+        return found.beside(aside, everyone)
+
+    def _warn_of_more(self, withheld: int, n_rows: int) -> None:
+        """Warn if the rule withholds more of new rows than its budget, clearly so of a share."""
+        budget = None if self.selection is None else self.selection.budget
+        if budget is None or withheld <= 1:
+            return
+        if isinstance(budget, int):
+            if withheld <= budget:
+                return
+            asked, limit = f"{budget} rows", budget
+        else:
+            lowest, _ = clopper_pearson(withheld, n_rows, _BY_CHANCE)
+            if lowest <= _CLEARLY * budget:
+                return
+            asked, limit = f"{budget:.1%}", int(budget * n_rows)
+        warn_user(
+            f"The rule withholds {withheld} of {n_rows} rows ({withheld / n_rows:.1%}), more than "
+            f"the budget it was chosen for ({asked}): these rows are others than those. Choose "
+            f"again for them with policy.adapt(scores), or withhold the most pressing alone with "
+            f"apply(scores, at_most={limit}).",
+            AssumptionWarning,
         )
 
     def _basis(self, proba: FloatArray, weight: FloatArray | None) -> Basis | None:
@@ -177,7 +325,7 @@ class Policy:
             # Proportions that these rows cannot tell are those that the rule was made for.
             return None
 
-    def decided(self, proba: FloatArray, **facts: Any) -> "Decisions[Policy]":
+    def decided(self, proba: FloatArray, **facts: Any) -> Decisions[Policy]:
         """Return the decisions about rows of calibrated, adapted, compact probabilities."""
         return Decisions(
             compact=proba,
@@ -188,8 +336,12 @@ class Policy:
             source_priors=self.source_priors,
             certificate=self.certificate,
             policy=self,
+            positive=self.positive,
             **facts,
         )
+
+    def _given(self, scores: ArrayLike) -> Scores:
+        return read_scores(scores, self.order, scale=self.calibrator.scale)
 
     def _compact(self, scores: Any) -> FloatArray:
         return adapted_in_place(self.calibrator.compact(scores), self._weights)
@@ -237,7 +389,9 @@ class Policy:
                 "This policy is certified at every prevalence and needs no adapting. Pass "
                 "drop_certificate=True to choose again without the certificate."
             )
-        proba = self.calibrator.compact(read_scores(scores_recent, self.classes).values)
+        given = self._given(scores_recent)
+        warn_of_scale(given.values, self.calibrator, self.source)
+        proba = self.calibrator.compact(given.values)
         weight = check_sample_weight(sample_weight, n_rows=len(proba))
         found = flow(
             proba,
@@ -270,9 +424,11 @@ class Policy:
             "schema_version": SCHEMA_VERSION,
             "library_version": self.version,
             "created": self.created,
-            "metric": self.metric.to_dict(),
+            "metric": metrics.to_dict(self.metric),
             "estimate": _optional(self.estimate),
             "classes": _classes_to_list(self.classes),
+            "positive": self.positive,
+            "columns": _classes_to_list(self.columns),
             "calibration": self.calibrator.to_dict(),
             "priors": {
                 "source": self.source_priors.tolist(),
@@ -289,17 +445,9 @@ class Policy:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Return the policy that ``to_dict`` described."""
-        if data.get("format") != FORMAT:
-            raise PolicyError(f"This is not a policy of abstain: no format {FORMAT!r} in it.")
-        if data.get("schema_version") != SCHEMA_VERSION:
-            raise PolicyError(
-                f"The policy has schema version {data.get('schema_version')!r}; this library "
-                f"({abstain.__version__}) reads version {SCHEMA_VERSION}. Install the library "
-                f"that made it ({data.get('library_version')!r}), or make the policy again."
-            )
+        """Return the policy that ``to_dict`` described, now or in any version before."""
         try:
-            return cls._read(data)
+            return cls._read(lifted(data, library=abstain.__version__))
         except (KeyError, TypeError, ValueError) as error:
             raise PolicyError(f"The policy is not complete or not consistent: {error}.") from error
 
@@ -313,29 +461,65 @@ class Policy:
             raise ValueError(
                 f"{len(classes)} classes, {len(source)} source and {len(target)} target priors"
             )
+        positive, columns = data["positive"], np.array(data["columns"])
+        if sorted(map(str, columns)) != sorted(map(str, classes)) or (
+            positive is not None and (len(classes) != 2 or classes[1] != positive)
+        ):
+            raise ValueError(f"positive {positive!r} and columns {columns} of classes {classes}")
         return cls(
             classes=classes,
+            positive=positive,
+            columns=columns,
             calibrator=calibration.from_dict(data["calibration"], classes=classes),
             source_priors=source,
             priors=target,
             region=regions.from_dict(data["withhold"]),
             rule=rules.from_dict(data["decision"]),
             metric=metrics.from_dict(data["metric"]),
-            estimate=_read_optional(Estimate, data["estimate"]),
-            certificate=_read_optional(Certificate, data["certificate"]),
-            assumption=_read_optional(Assumption, data["assumption"]),
-            selection=_read_optional(Selection, data["selection"]),
-            shift=shift.from_dict(data["shift"]),
-            source=_read_optional(LabelledSummary, data["source"]),
+            estimate=_read_optional(Estimate, data.get("estimate")),
+            certificate=_read_optional(Certificate, data.get("certificate")),
+            assumption=_read_optional(Assumption, data.get("assumption")),
+            selection=_read_optional(Selection, data.get("selection")),
+            shift=shift.from_dict(data.get("shift")),
+            source=_read_optional(LabelledSummary, data.get("source")),
             created=data["created"],
             version=data["library_version"],
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the policy to a JSON file, whole or not at all."""
+        """Write the policy to a JSON file, whole or not at all.
+
+        Warns
+        -----
+        UserWarning
+            If the metric or the score is your own: a file holds its name, not the function. The
+            message says what it takes to use the file elsewhere.
+        """
         content = self.to_dict()
+        self._warn_of_own()
         text = json.dumps({**content, "sha256": _checksum(content)}, indent=2)
         write_text(path, _rows_on_lines(text) + "\n")
+
+    def _warn_of_own(self) -> None:
+        """Say what a file cannot hold, and what that means where it is loaded."""
+        score = self.region.order
+        if score is not None and scores.is_own(score):
+            name = score if isinstance(score, str) else getattr(score, "__name__", "score")
+            warn_user(
+                f"The policy withholds by your own score, of which the file holds the name "
+                f"{name!r} and not the function. To decide by the file elsewhere, call "
+                f"abstain.scores.register(function, {name!r}) there first.",
+                UserWarning,
+            )
+        if metrics.is_own(self.metric) and self.metric.known:
+            warn_user(
+                f"The policy's metric {self.metric.name!r} is your own; the file holds its name "
+                f"and not its function. The file can be applied anywhere, with the same "
+                f"decisions; but estimates for new batches and adapt() need "
+                f"abstain.metrics.register(metric), with a metric of that name, before "
+                f"Policy.load().",
+                UserWarning,
+            )
 
     def to_onnx(self, **options: Any) -> Any:
         """Return the policy as an ONNX model; see :func:`abstain.onnx.to_onnx`."""
@@ -367,6 +551,8 @@ class Policy:
                 f"{path} was changed after it was written: its checksum does not match. "
                 f"Make the policy again rather than editing it."
             )
+        object.__setattr__(policy, "_loaded", checksum)
+        _logger.info("read %s: %r, by abstain %s", path, policy, policy.version)
         return policy
 
 

@@ -120,6 +120,7 @@ def batch(classes: str) -> SimpleNamespace:
         target = clinic.scores_target.astype(np.float32)
         return SimpleNamespace(
             names=names,
+            positive="yes",
             scale="logits",
             calibration="platt",
             scores_val=clinic.scores_val.astype(np.float32),
@@ -139,6 +140,7 @@ def batch(classes: str) -> SimpleNamespace:
     noise = rng.dirichlet(np.ones(4), size=(5, N_TARGET))
     return SimpleNamespace(
         names=names,
+        positive=None,
         scale="probabilities",
         calibration="bcts",
         scores_val=val.proba.astype(np.float32),
@@ -185,6 +187,7 @@ def decided(cell: Cell) -> Any:
         score=score,
         calibration=data.calibration,
         scale=data.scale,
+        positive=data.positive,
         random_state=0,
     )
     abstainer.fit(data.scores_val, data.y_val)

@@ -32,17 +32,24 @@ def test_a_loaded_policy_decides_the_same(cell, tmp_path):
 
 
 @pytest.mark.parametrize("cell", NOT_STORABLE, ids=str)
-def test_a_function_of_the_user_is_refused_with_a_remedy(cell, tmp_path):
-    path = tmp_path / "policy.json"
+def test_a_function_of_the_user_is_stored_by_its_name_with_a_remedy(cell, tmp_path):
+    path, scores = tmp_path / "policy.json", batch(cell.classes).scores
+    decisions = decided(cell)
+    with pytest.warns(UserWarning, match="register"):
+        decisions.policy.save(path)
+    loaded = Policy.load(path)
     if cell.score == CALLABLE:
-        with pytest.raises(TypeError, match="register"):
-            decided(cell).policy.save(path)
-        assert not list(tmp_path.iterdir())
+        # By this it withholds, so without it there is no decision.
+        with pytest.raises(PolicyError, match="register"):
+            loaded.apply(scores)
         return
-    # A metric may be registered where the policy is loaded, so it is stored by its name.
-    decided(cell).policy.save(path)
+    if cell.score == DROPOUT:
+        return
+    again = loaded.apply(scores)
+    np.testing.assert_array_equal(again.abstain, decisions.abstain)
+    np.testing.assert_array_equal(again.prediction, decisions.prediction)
     with pytest.raises(PolicyError, match="register"):
-        Policy.load(path)
+        _ = again.estimate
 
 
 @pytest.mark.parametrize("score", [None, "entropy"])
@@ -57,10 +64,12 @@ def test_a_registered_metric_of_the_user_is_stored_by_its_name(classes, name, sc
         score=score,
         calibration=data.calibration,
         scale=data.scale,
+        positive=data.positive,
         random_state=0,
     )
     decisions = abstainer.fit(data.scores_val, data.y_val).decide(data.scores)
-    decisions.policy.save(tmp_path / "policy.json")
+    with pytest.warns(UserWarning, match="is your own"):
+        decisions.policy.save(tmp_path / "policy.json")
     loaded = Policy.load(tmp_path / "policy.json")
     assert loaded.metric.name == metric.name
     again = loaded.apply(data.scores)

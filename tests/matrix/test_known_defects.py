@@ -151,8 +151,9 @@ def test_automatic_calibration_is_exported_at_once(classes):
     pytest.importorskip("onnx")
     onnxruntime = pytest.importorskip("onnxruntime")
     data = batch(classes)
+    how = {"scale": data.scale, "positive": data.positive, "random_state": 0}
     decisions = (
-        Abstainer("accuracy", budget=0.15, scale=data.scale, random_state=0)
+        Abstainer("accuracy", budget=0.15, **how)
         .fit(data.scores_val, data.y_val)
         .decide(data.scores)
     )

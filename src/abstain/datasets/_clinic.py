@@ -1,5 +1,7 @@
 """The demo's story: a screening clinic whose patients changed after the model was validated."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,6 +4,8 @@ Binary: its Section 6.1 and Figure 1. Four classes: its appendix on the converge
 weighted-kappa algorithms.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

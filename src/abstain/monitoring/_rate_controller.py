@@ -4,13 +4,15 @@ A budget (the paper's Section 3) is for a batch. In a stream the same region wou
 or fewer as the cases change; here it is widened and narrowed along a nested family instead.
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._inputs import FloatArray, check_fraction
+from abstain._inputs import FloatArray, Missing, check_fraction
 from abstain.decisions import Decisions
 from abstain.policy import Policy
 
@@ -18,6 +20,8 @@ __all__ = ["RateController"]
 
 # The distribution of priorities is remembered at this many quantiles.
 _QUANTILES = 257
+# It is the rate that limits how many are withheld here, not the budget of the policy.
+_NO_LIMIT = 2**62
 
 
 class RateController:
@@ -80,7 +84,7 @@ class RateController:
         if isinstance(step, bool) or not isinstance(step, int | float) or not 0 < step < 1:
             raise ValueError(f"`step` must be between 0 and 1, such as 0.005; got {step!r}.")
         self.step = float(step)
-        reference = policy.apply(scores_reference)
+        reference = policy.apply(scores_reference, at_most=_NO_LIMIT)
         if not reference.abstain.any():
             raise ValueError("The policy withholds nothing here, so there is no region to widen.")
         usual = reference.priority
@@ -94,29 +98,35 @@ class RateController:
         """The share withheld so far."""
         return self.n_withheld / self.n_seen if self.n_seen else float("nan")
 
-    def decide(self, scores: ArrayLike) -> Decisions[Policy]:
+    def decide(self, scores: ArrayLike, *, missing: Missing = "error") -> Decisions[Policy]:
         """Decide about the next cases, in the order they come.
 
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, n_classes)
             Scores on the scale the policy was made on.
+        missing : {"error", "refer", "drop"}
+            What to do with cases without a score, as of :meth:`abstain.Policy.apply`. Those that
+            are referred count towards the rate, and others make room for them.
 
         Returns
         -------
         Decisions
             As the policy would give, except for ``abstain``.
         """
-        decisions = self.policy.apply(scores)
+        decisions = self.policy.apply(scores, missing=missing, at_most=_NO_LIMIT)
         pressing = decisions.priority
         abstain = np.empty(len(pressing), dtype=bool)
         for case, quantile in enumerate(self._as_quantile(pressing).tolist()):
-            withheld = quantile >= self.level
+            withheld = quantile >= self.level or pressing[case] == np.inf
             self.level += self.step * (withheld - self.rate)
             abstain[case] = withheld
         self.n_seen += len(abstain)
         self.n_withheld += int(abstain.sum())
-        return replace(decisions, abstain=abstain)
+        part = decisions.decided
+        if part is not None:
+            part = replace(part, abstain=abstain[decisions.scored_at])
+        return replace(decisions, abstain=abstain, decided=part)
 
     def _as_quantile(self, pressing: FloatArray) -> FloatArray:
         """Return where each priority lies in the reference, ties in the middle."""

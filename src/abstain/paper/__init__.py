@@ -1,5 +1,7 @@
 """The paper's experiments, reproduced."""
 
+from __future__ import annotations
+
 from abstain.paper._agreement import auroc_agreement, sensitivity_agreement
 from abstain.paper._binary import CATDOG, IMDB, LSC, PHSC
 from abstain.paper._experiment import Experiment as Experiment

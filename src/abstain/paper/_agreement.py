@@ -5,6 +5,8 @@ comparison is made here for sensitivity at specificity, which the paper only sam
 datasets are the authors' own: their published notebook fixes every seed.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

@@ -3,6 +3,8 @@
 Ten models, three trials each; the seeds are the paper's (its Section 6 and Tables 1 and 2).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -47,7 +49,7 @@ class _Predictions:
     draws: NDArray[np.float16]
 
     @classmethod
-    def read(cls, folder: Path, name: str, task: int | None = None) -> "_Predictions":
+    def read(cls, folder: Path, name: str, task: int | None = None) -> _Predictions:
         """Read the two files of a data set; a last axis of tasks holds more than one."""
         tail = () if task is None else (None,)
         stored = read_arrays(

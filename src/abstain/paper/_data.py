@@ -1,5 +1,7 @@
 """Reading the data files of the paper's experiments, with messages for what is missing."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """What every reproduced experiment of the paper returns, and the list of them."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol

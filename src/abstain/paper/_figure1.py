@@ -4,6 +4,8 @@ ROC curves of the paper's simulated classifier before and after withholding 30% 
 for each of four objectives: auROC, JS divergence, sensitivity at 90% specificity, accuracy.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

@@ -4,6 +4,8 @@ On its four-class simulation, the mean absolute difference between the outputs o
 algorithm and the deterministic one, against the number of label vectors M.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

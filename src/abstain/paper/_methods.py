@@ -1,5 +1,7 @@
 """The methods of the paper's tables, and ours beside them, by the names of their rows."""
 
+from __future__ import annotations
+
 import importlib
 import sys
 from collections.abc import Callable

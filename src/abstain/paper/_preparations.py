@@ -1,5 +1,7 @@
 """How the experiments turn logits into probabilities: adapted, and by the library's defaults."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

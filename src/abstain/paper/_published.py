@@ -1,5 +1,7 @@
 """The numbers the paper prints, read from ``tables.json`` beside the data, if it is there."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

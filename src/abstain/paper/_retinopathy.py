@@ -4,6 +4,8 @@ Thirty splits by patient; eight augmented copies of each image. The paper predic
 off (its Table 3) or with the mean of a hundred draws (its appendix); the seeds are its own.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial

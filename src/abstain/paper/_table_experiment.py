@@ -4,6 +4,8 @@ Every repeat is prepared two ways (calibrated or not, adapted or not); every met
 both, at each fraction withheld.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The outcome of an experiment that ends in a table."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

@@ -4,6 +4,8 @@ A method orders the rows; the last of the order are kept and the metric is compu
 rows are in random order, so that ties are not broken by how the data were put together.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
