@@ -1,15 +1,20 @@
 """Realised metrics by hand, by group, and what had been estimated."""
 
 import json
+import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from abstain import Abstainer
 from abstain.datasets import screening_clinic
 from abstain.estimation import EstimatedValue
 from abstain.evaluation import evaluate
+from abstain.exceptions import AssumptionWarning
 from abstain.metrics import AUROC, Accuracy
 
 
@@ -64,6 +69,64 @@ def test_groups_are_judged_apart(clinic):
     assert north.abstention_rate == decisions.abstain[rows].mean()
     kept = rows & ~decisions.abstain
     assert north.kept == (decisions.prediction[kept] == clinic.y_target[kept]).mean()
+
+
+def test_several_groupings_are_judged_each_by_itself(clinic):
+    decisions = decide(clinic, "accuracy")
+    site = np.where(np.arange(2_000) < 500, "north", "south")
+    sex = np.where(np.arange(2_000) % 2, "f", "m")
+    both = {"site": site, "sex": sex}
+    found = evaluate(decisions, clinic.y_target, groups=both)
+    assert [*found.groups] == [("site", "north"), ("site", "south"), ("sex", "f"), ("sex", "m")]
+    alone = evaluate(decisions, clinic.y_target, groups=sex)
+    assert found.groups["sex", "f"] == alone.groups["f"]
+    data = found.to_dict()["groups"]
+    assert data["site"]["north"]["accuracy"]["n"] == 500
+    text = found.to_text()
+    assert "\nby site " in text
+    assert "\nby sex " in text
+    for frame in (pd.DataFrame(both), pl.DataFrame(both), pa.table(both)):
+        assert evaluate(decisions, clinic.y_target, groups=frame).groups == found.groups
+
+
+def test_rows_without_a_group_are_a_group(clinic):
+    decisions = decide(clinic, "accuracy")
+    site = np.array(["north", None] * 1_000, dtype=object)
+    found = evaluate(decisions, clinic.y_target, groups=site)
+    assert {label: one["accuracy"].n for label, one in found.groups.items()} == {
+        "north": 1_000,
+        "(missing)": 1_000,
+    }
+
+
+def test_small_groups_are_said(clinic):
+    decisions = decide(clinic, "accuracy")
+    site = np.where(np.arange(2_000) < 20, "north", "south")
+    with pytest.warns(AssumptionWarning, match=r"Too few rows to say much: site north \(20 rows"):
+        found = evaluate(decisions, clinic.y_target, groups={"site": site})
+    assert len(found.small) == 1
+    assert found.to_dict()["small"] == list(found.small)
+    with pytest.warns(AssumptionWarning, match=r"group 0 \(.* rows, 0 of 1\), group 1 \(.*0 of 0"):
+        evaluate(decisions, clinic.y_target, groups=clinic.y_target)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert evaluate(decisions, clinic.y_target).small == ()
+
+
+def test_columns_line_up(clinic):
+    decisions = decide(clinic, "sensitivity@specificity=0.9")
+    names = np.where(
+        np.arange(2_000) % 2, "\u6771\u4eac\u5927\u5b66", "a hospital with a long name indeed"
+    )
+    text = evaluate(decisions, clinic.y_target, groups=names, metrics=("f1",)).to_text()
+    for block in text.split("\n\n")[-3:-1]:
+        head, *lines = block.splitlines()
+        ends = [head.index(" on all"), head.index(" on the kept"), head.index(" on the withheld")]
+        for line in lines:
+            wide = "".join(f"{c}." if ord(c) > 0x2E80 else c for c in line)
+            for end in ends:
+                assert wide[end - 1 : end + 1].strip() in ("", ")", "%")
+                assert wide[end + 1] != " "
 
 
 @pytest.mark.parametrize("score", [None, "entropy", "random", "class-thresholds"])

@@ -104,7 +104,11 @@ def test_what_a_curve_cannot_be_drawn_of(irises):
     with pytest.raises(ValueError, match="at least one entry"):
         draw(None, proba, metric="accuracy", budgets=[])
     with pytest.raises(ValueError, match="`budgets` must be a fraction"):
-        draw(None, proba, metric="accuracy", budgets=[15])
+        draw(None, proba, metric="accuracy", budgets=[15.0])
+    with pytest.raises(ValueError, match="150 may be withheld, and there are 150 rows"):
+        draw(None, proba, metric="accuracy", budgets=[150])
+    display = draw(None, proba, metric="accuracy", budgets=[15, 0.1])
+    assert display.budgets.tolist() == [0.1, 0.1]
 
 
 def test_every_display_takes_a_classifier(irises):

@@ -1,5 +1,7 @@
 """How good decisions turned out to be: realised metrics, comparisons, significance, tables."""
 
+from __future__ import annotations
+
 from abstain.evaluation._compare import Dataset, compare
 from abstain.evaluation._evaluate import Evaluation, evaluate
 from abstain.evaluation._evaluate import Realised as Realised

@@ -3,10 +3,12 @@
 The protocol of the paper's tables, for a user's own data and methods.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,10 @@ from abstain._inputs import (
     check_budget,
     check_same_length,
     check_scores,
+    read_labelled,
+    read_scores,
 )
+from abstain._logs import aside
 from abstain._numerics import progress as shown
 from abstain.abstainer import Abstainer
 from abstain.decisions import Decisions
@@ -52,6 +57,8 @@ class Dataset:
         What the scores are.
     samples_target : array-like of shape (n_samples, n_target) or (n_samples, n_target, n_classes)
         Scores of the target in draws of test-time dropout, for ``"dropout-variance"``.
+    positive : label, optional
+        Which of two classes is the positive one, as of :class:`abstain.Abstainer`.
     """
 
     scores_val: ArrayLike
@@ -60,11 +67,17 @@ class Dataset:
     y_target: ArrayLike
     scale: Scale = "probabilities"
     samples_target: ArrayLike | None = None
+    positive: Any = None
 
-    def _checked(self) -> "_Arrays":
-        scores_val = check_scores(self.scores_val, scale=self.scale, name="scores_val")
+    def _checked(self, metric: Metric) -> _Arrays:
+        given = read_labelled(
+            self.scores_val, self.y_val, scale=self.scale, positive=self.positive
+        )
+        scores_val, order = given.matrix, given.order
+        if metric.of_positive:
+            order.need_positive(f"`metric` {metric.name!r} is of the positive class")
         scores = check_scores(
-            self.scores_target,
+            read_scores(self.scores_target, order, scale=self.scale, name="scores_target").values,
             scale=self.scale,
             name="scores_target",
             n_classes=scores_val.shape[1],
@@ -78,7 +91,9 @@ class Dataset:
                 f"`samples_target` must hold every target row in each draw; {len(y)} rows, got "
                 f"shape {samples.shape}."
             )
-        return _Arrays(scores_val, y_val, scores, y, self.scale, samples)
+        if samples is not None and samples.ndim == 3:
+            samples = np.stack([order.arranged(draw, scale=self.scale) for draw in samples])
+        return _Arrays(scores_val, y_val, scores, y, self.scale, samples, order.classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,21 +106,22 @@ class _Arrays:
     y: NDArray[Any]
     scale: Scale
     samples: NDArray[Any] | None
+    classes: NDArray[Any]
 
-    def resampled(self, rng: np.random.Generator, priors: ArrayLike | None) -> "_Arrays":
+    def resampled(self, rng: np.random.Generator, priors: ArrayLike | None) -> _Arrays:
         """Draw both sides anew with replacement, the target with other proportions if given."""
         own = rng.integers(len(self.y_val), size=len(self.y_val))
         rows: IntArray = rng.integers(len(self.y), size=len(self.y))
         if priors is not None:
             rows = shifted_rows(self.y, priors, random_state=rng)
         samples = None if self.samples is None else self.samples[:, rows]
-        return _Arrays(
-            self.scores_val[own],
-            self.y_val[own],
-            self.scores[rows],
-            self.y[rows],
-            self.scale,
-            samples,
+        return replace(
+            self,
+            scores_val=self.scores_val[own],
+            y_val=self.y_val[own],
+            scores=self.scores[rows],
+            y=self.y[rows],
+            samples=samples,
         )
 
 
@@ -138,8 +154,8 @@ def compare(
         What to run on.
     metric : Metric or str
         What is realised on the kept rows, and what the methods that know a metric optimise.
-    budgets : sequence of float
-        The largest fractions that may be withheld.
+    budgets : sequence of float or int
+        The largest fractions that may be withheld, or as whole numbers counts.
     repeats : int
         How many bootstrap resamples of validation and target; all methods see the same.
     priors : array-like of shape (n_classes,), optional
@@ -174,19 +190,19 @@ def compare(
     [('delta-metric', True), ('random', False)]
     """
     chosen = metric_registry.get(metric)
-    fractions = [check_budget(budget, name="budgets") for budget in budgets]
+    allowed = [check_budget(budget, name="budgets") for budget in budgets]
     if repeats < 1:
         raise ValueError(f"`repeats` must be at least 1; got {repeats!r}.")
     ways = {name: _parameters(way) for name, way in _named(methods).items()}
     named = {"": datasets} if isinstance(datasets, Dataset) else dict(datasets)
-    arrays = {name: dataset._checked() for name, dataset in named.items()}
+    arrays = {name: dataset._checked(chosen) for name, dataset in named.items()}
     rng = np.random.default_rng(random_state)
     values: dict[tuple[str, tuple[str, str]], list[float]] = {}
     for _ in shown(range(repeats), "compare", show=progress):
         for name, whole in arrays.items():
             drawn = whole.resampled(rng, priors)
             for method, column, value in _repeat(
-                drawn, ways, chosen, fractions, {"calibration": calibration, "shift": shift}
+                drawn, ways, chosen, allowed, {"calibration": calibration, "shift": shift}
             ):
                 values.setdefault((method, (name, column)), []).append(value)
     return _table(values, chosen, level, procedure)
@@ -230,12 +246,12 @@ def _repeat(
                 scale=data.scale,
                 calibration=settings["calibration"],
                 random_state=0,
-            ).fit(data.scores_val, data.y_val)
+            ).fit(data.scores_val, data.y_val, classes=data.classes)
         abstainer = copy(fitted[alike])
         samples = data.samples if settings.get("score") == "dropout-variance" else None
         for k, budget in enumerate(budgets):
             abstainer.set_params(**{**settings, "budget": budget})
-            with warnings.catch_warnings():
+            with aside(), warnings.catch_warnings():
                 # Rows drawn with replacement are a sample of no mixture: a check of them says
                 # nothing.
                 warnings.simplefilter("ignore", AssumptionWarning)
@@ -243,7 +259,7 @@ def _repeat(
             if k == 0:
                 everyone = np.zeros(len(data.y), dtype=bool)
                 yield name, "base", _realised(metric, decisions, data.y, everyone)
-            yield name, f"@{budget:.0%}", _realised(metric, decisions, data.y, decisions.abstain)
+            yield name, _in_words(budget), _realised(metric, decisions, data.y, decisions.abstain)
 
 
 def _realised(
@@ -283,3 +299,8 @@ def _table(
         )
     ]
     return ResultTable(tuple(cells), ("method",), ("dataset", "abstain"), metric.name)
+
+
+def _in_words(budget: float) -> str:
+    """Return a budget as the head of a column: a share, or a count of rows."""
+    return f"@{budget:,} rows" if isinstance(budget, int) else f"@{100 * budget:.4g}%"

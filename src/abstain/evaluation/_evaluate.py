@@ -1,5 +1,8 @@
 """Decisions against the truth: realised metrics, per group, and what had been estimated."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -7,14 +10,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abstain import metrics as metric_registry
-from abstain._inputs import Mask, check_labels, check_same_length
-from abstain._numerics import plain
-from abstain.decisions import Decisions
-from abstain.estimation import EstimatedValue
+from abstain._display import block, next_steps, number, sentence, table
+from abstain._inputs import ClassOrder, Mask, check_labels, check_level, to_native_frame
+from abstain._numerics import aligned, plain, progress
+from abstain.decisions import Decisions, check_decisions
+from abstain.estimation import LEVEL, EstimatedValue
+from abstain.evaluation._groups import group_rows, grouping, label_in, listed, too_few
+from abstain.evaluation._intervals import realised_interval
 from abstain.evaluation._risk_coverage import RiskCoverage, risk_coverage
+from abstain.exceptions import AssumptionWarning, warn_user
 from abstain.metrics import Metric
 
 __all__ = ["Evaluation", "Realised", "evaluate"]
+
+
+_NOT_DEFINED = (float("nan"), float("nan"))
 
 
 @dataclass(frozen=True)
@@ -28,7 +38,13 @@ class Realised:
     abstention_rate : float
         The (weighted) share of them that is withheld.
     all, kept, withheld : float
-        The metric on all of them, on the kept and on the withheld; NaN where not defined.
+        The metric on all of them, on the kept and on the withheld; NaN where not defined. Rows
+        without a score, and rows whose label was known, are no part of these: nothing was
+        predicted for them.
+    all_interval, kept_interval, withheld_interval : tuple of float
+        Where the metric of all rows of this kind lies: these are a sample of them.
+    level : float
+        How often the intervals are meant to hold.
     """
 
     n: int
@@ -36,9 +52,13 @@ class Realised:
     all: float
     kept: float
     withheld: float
+    all_interval: tuple[float, float] = _NOT_DEFINED
+    kept_interval: tuple[float, float] = _NOT_DEFINED
+    withheld_interval: tuple[float, float] = _NOT_DEFINED
+    level: float = LEVEL
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """How decisions turned out.
 
@@ -49,11 +69,16 @@ class Evaluation:
     realised : dict of str to Realised
         Each metric's realised values, the decisions' own first.
     groups : dict of label to dict of str to Realised
-        The same within each group.
+        The same within each group; of several ways to group, the keys are pairs of the name of
+        the grouping and the label.
     estimated_before, estimated_after : EstimatedValue
         What had been estimated without labels for all rows and for the kept ones.
     risk_coverage : RiskCoverage
         The curve of wrong predictions, withheld in the decisions' own order.
+    small : tuple of str
+        What there are too few rows of to say much about.
+    positive : label or None
+        The positive class of two.
     """
 
     metric: str
@@ -62,6 +87,8 @@ class Evaluation:
     estimated_before: EstimatedValue
     estimated_after: EstimatedValue
     risk_coverage: RiskCoverage
+    small: tuple[str, ...] = ()
+    positive: Any = None
 
     @property
     def inside_before(self) -> bool | None:
@@ -79,11 +106,11 @@ class Evaluation:
         curve = self.risk_coverage
         facts: dict[str, Any] = {
             "metric": self.metric,
+            "positive": self.positive,
+            "level": own.level,
             "realised": {name: asdict(found) for name, found in self.realised.items()},
-            "groups": {
-                label: {name: asdict(found) for name, found in by_metric.items()}
-                for label, by_metric in self.groups.items()
-            },
+            "groups": self._groups_to_dict(),
+            "small": list(self.small),
             "estimated": {
                 "before": _estimate(self.estimated_before, own.all),
                 "after": _estimate(self.estimated_after, own.kept),
@@ -94,18 +121,106 @@ class Evaluation:
         }
         return plain(facts)  # type: ignore[no-any-return]
 
+    def _groups_to_dict(self) -> dict[Any, Any]:
+        found: dict[Any, Any] = {}
+        for label, by_metric in self.groups.items():
+            values = {name: asdict(one) for name, one in by_metric.items()}
+            if isinstance(label, tuple):
+                found.setdefault(label[0], {})[label[1]] = values
+            else:
+                found[label] = values
+        return found
+
+    def to_frame(self) -> Any:
+        """Return one row per metric and group, those of all rows first.
+
+        Columns ``metric``, ``grouping`` (where there are several), ``group`` (as text, empty for
+        all rows), ``n``, ``abstention_rate``, ``all``,
+        ``kept``, ``withheld``, and the ends of their intervals where there are any, such as
+        ``kept_low`` and ``kept_high``. A frame of pandas, Polars or PyArrow, the first of them
+        that is installed.
+        """
+        rows = [
+            {"metric": name, "grouping": grouping(label), "group": label_in(label)}
+            | _flat(asdict(found))
+            for label, by_metric in [("", self.realised), *self.groups.items()]
+            for name, found in by_metric.items()
+        ]
+        columns = {key: [row[key] for row in rows] for key in rows[0]}
+        return to_native_frame(columns, like=None, carried=())
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                f"{name} [{label}]" if label is not None else name,
+                f"{found.n:,}",
+                f"{found.abstention_rate:.1%}",
+                *(number(value) for value in (found.all, found.kept, found.withheld)),
+            )
+            for label, by_metric in [(None, self.realised), *self.groups.items()]
+            for name, found in by_metric.items()
+        ]
+        own, curve = self.realised[self.metric], self.risk_coverage
+        against = [
+            ("all rows", self.estimated_before, own.all, self.inside_before),
+            ("kept rows", self.estimated_after, own.kept, self.inside_after),
+        ]
+        return block(
+            "Evaluation",
+            f"of decisions for {self.metric}, against labels",
+            table(("", "rows", "referred", "all", "kept", "withheld"), rows),
+            sentence(f"{self.metric}, as estimated without labels:"),
+            table(
+                ("", "estimate", "interval", "realised", ""),
+                [
+                    (
+                        name,
+                        number(said.value),
+                        f"{number(said.interval[0])} to {number(said.interval[1])}",
+                        number(realised),
+                        _said(inside).removeprefix(", "),
+                    )
+                    for name, said, realised, inside in against
+                ],
+            ),
+            sentence(f"AURC {curve.aurc:.4f}, AUGRC {curve.augrc:.4f}", soft=True),
+            next_steps(".to_frame()", "print(evaluation.to_text())"),
+        )
+
+    def __repr__(self) -> str:
+        own = self.realised[self.metric]
+        return (
+            f"<Evaluation: {self.metric} {number(own.kept)} on the kept rows, "
+            f"{number(own.all)} on all {own.n:,}; {len(self.groups)} groups>"
+        )
+
     def to_text(self) -> str:
         """Return the evaluation as a table for people."""
-        head = f"{'':<32}  {'n':>7}  {'withheld':>8}  {'all':>8}  {'kept':>8}  {'withheld':>8}"
-        lines = [head, *(_line(name, found) for name, found in self.realised.items())]
-        for label, by_metric in self.groups.items():
-            lines += [_line(f"{name} [{label}]", found) for name, found in by_metric.items()]
         own, curve = self.realised[self.metric], self.risk_coverage
+        level = f"{100 * own.level:g}% interval"
+        lines = [f"Positive class: {self.positive}", ""] if self.positive is not None else []
+        head = ["", "rows", "withheld", f"on all ({level})", "on the kept", "on the withheld"]
+        lines += aligned(
+            [head, *(_cells(name, found) for name, found in self.realised.items())], right={1, 2}
+        )
+        for name in dict.fromkeys(grouping(label) for label in self.groups):
+            several = [""] if len(self.realised) > 1 else []
+            rows = [
+                [label_in(label), *([metric] if several else []), *_cells("", found)[1:]]
+                for label, by_metric in self.groups.items()
+                if grouping(label) == name
+                for metric, found in by_metric.items()
+            ]
+            first = [f"by {name}" if name else "by group", *several, *head[1:]]
+            numbers = {1 + len(several), 2 + len(several)}
+            lines += ["", *aligned([first, *rows], right=numbers)]
         lines += [
             "",
             f"{self.metric}, estimated without labels against realised",
-            f"  all   {self.estimated_before}   realised {own.all:.4f}{_said(self.inside_before)}",
-            f"  kept  {self.estimated_after}   realised {own.kept:.4f}{_said(self.inside_after)}",
+            f"  all   {self.estimated_before}   "
+            f"realised {_shown(own.all)}{_said(self.inside_before)}",
+            f"  kept  {self.estimated_after}   "
+            f"realised {_shown(own.kept)}{_said(self.inside_after)}",
             f"risk and coverage: AURC {curve.aurc:.4f}, AUGRC {curve.augrc:.4f}, "
             f"excess-AURC {curve.excess_aurc:.4f}",
         ]
@@ -116,8 +231,9 @@ def evaluate(
     decisions: Decisions[Any],
     y_true: ArrayLike,
     *,
-    groups: ArrayLike | None = None,
-    metrics: tuple[Metric | str, ...] = (),
+    groups: Any = None,
+    metrics: Metric | str | Sequence[Metric | str] = (),
+    level: float | None = None,
 ) -> Evaluation:
     """Compare decisions with the truth.
 
@@ -127,18 +243,32 @@ def evaluate(
         What was decided.
     y_true : array-like of shape (n,)
         True labels of the same rows.
-    groups : array-like of shape (n,), optional
+    groups : array-like of shape (n,), or mapping of str to these, or frame, optional
         Which group each row belongs to, such as a hospital or a sex. Abstaining can help some
-        groups and harm others, which the whole does not show.
-    metrics : tuple of Metric or str
+        groups and harm others, which the whole does not show. Several, as a mapping or the
+        columns of a frame, are each taken by themselves.
+    metrics : Metric or str, or a sequence of them
         More metrics to compute beside the one the decisions were made for.
+    level : float, optional
+        How often the intervals are to hold; as those of the decisions when not given.
 
     Returns
     -------
     Evaluation
 
+    Warns
+    -----
+    AssumptionWarning
+        If there are fewer than 30 rows, or fewer than 5 of a class, at all or in a group; it
+        says where.
+
     Notes
     -----
+    The rows are a sample of those that the rule is for, and another sample would give other
+    values; the intervals say how far. They come from a Bayesian bootstrap of the rows: each gets
+    a random weight of mean 1. So that a class which happened never to be mistaken does not come
+    out as certain, half a row of each class is added that was.
+
     That abstention can magnify disparities between groups: Jones et al., "Selective
     classification can magnify disparities across groups", ICLR 2021.
 
@@ -154,27 +284,54 @@ def evaluate(
     >>> found.kept > found.all
     True
     """
+    check_decisions(decisions)
     n = len(decisions)
+    if decisions.rows is not None and len(np.asarray(y_true)) != n:
+        raise ValueError(
+            f"`y_true` must have one label per row that is left; {len(np.asarray(y_true))} "
+            f"labels, {n} rows, as others were dropped. Pass y_true[decisions.rows]."
+        )
     codes = check_labels(y_true, classes=decisions.classes, n_rows=n, name="y_true")
     own = decisions.metric
-    chosen = {metric.name: metric for metric in (own, *map(metric_registry.get, metrics))}
-    prediction = decisions.columns
-    judge = _Judge(decisions, codes, prediction)
-    everyone = np.ones(n, dtype=bool)
+    more = metric_registry.get_several(metrics)
+    order = ClassOrder(decisions.classes, decisions.classes, decisions.positive)
+    for metric in more:
+        metric.check_n_classes(len(decisions.classes))
+        if metric.of_positive:
+            order.need_positive(f"`metrics` {metric.name!r} is of the positive class")
+    chosen = {metric.name: metric for metric in (own, *more)}
+    scored, at = decisions.scored, decisions.scored_at
+    judge = _Judge(
+        decisions,
+        codes,
+        decisions.columns,
+        np.isin(np.arange(n), at),
+        decisions.level if level is None else check_level(level),
+    )
+    parts = [(None, np.ones(n, dtype=bool)), *group_rows(groups, n)]
+    steps = [(label, metric, rows) for label, rows in parts for metric in chosen.values()]
+    found: dict[Any, dict[str, Realised]] = {label: {} for label, _ in parts}
+    for label, metric, rows in progress(steps, "evaluate"):
+        found[label][metric.name] = judge.realised(metric, rows)
+    small = too_few(parts, codes, decisions.classes)
+    if small:
+        warn_user(
+            f"Too few rows to say much: {listed(small)}. Read the intervals, or label more rows.",
+            AssumptionWarning,
+        )
     return Evaluation(
         metric=own.name,
-        realised={name: judge.realised(metric, everyone) for name, metric in chosen.items()},
-        groups={
-            label: {name: judge.realised(metric, rows) for name, metric in chosen.items()}
-            for label, rows in _group_rows(groups, n)
-        },
+        realised=found.pop(None),
+        groups=found,
         estimated_before=decisions.estimate.before,
         estimated_after=decisions.estimate.after,
         risk_coverage=risk_coverage(
-            (codes != prediction).astype(np.float64),
-            decisions.priority,
-            sample_weight=decisions.sample_weight,
+            (codes[at] != scored.columns).astype(np.float64),
+            scored.priority,
+            sample_weight=scored.sample_weight,
         ),
+        small=small,
+        positive=decisions.positive,
     )
 
 
@@ -185,17 +342,27 @@ class _Judge:
     decisions: Decisions[Any]
     codes: NDArray[np.intp]
     prediction: NDArray[np.intp]
+    # Rows without a score, or with a label that was known, were not predicted.
+    predicted: Mask
+    level: float
 
     def realised(self, metric: Metric, rows: Mask) -> Realised:
         withheld = self.decisions.abstain
         weight = self.decisions.sample_weight
         share = np.average(withheld[rows], weights=None if weight is None else weight[rows])
+        predicted = rows & self.predicted
+        parts = (predicted, predicted & ~withheld, predicted & withheld)
+        everyone, kept, out = (self._value(metric, part) for part in parts)
         return Realised(
             n=int(rows.sum()),
             abstention_rate=float(share),
-            all=self._value(metric, rows),
-            kept=self._value(metric, rows & ~withheld),
-            withheld=self._value(metric, rows & withheld),
+            all=everyone,
+            kept=kept,
+            withheld=out,
+            all_interval=self._interval(metric, parts[0], everyone),
+            kept_interval=self._interval(metric, parts[1], kept),
+            withheld_interval=self._interval(metric, parts[2], out),
+            level=self.level,
         )
 
     def _value(self, metric: Metric, rows: Mask) -> float:
@@ -209,15 +376,20 @@ class _Judge:
             sample_weight=None if weight is None else weight[rows],
         )
 
-
-def _group_rows(groups: ArrayLike | None, n: int) -> list[tuple[Any, Mask]]:
-    if groups is None:
-        return []
-    labels = np.asarray(groups)
-    if labels.ndim != 1:
-        raise ValueError(f"`groups` must be one-dimensional; got shape {labels.shape}.")
-    check_same_length(decisions=range(n), groups=labels)
-    return [(label, labels == label) for label in np.unique(labels).tolist()]
+    def _interval(self, metric: Metric, rows: Mask, value: float) -> tuple[float, float]:
+        if not rows.any():
+            return _NOT_DEFINED
+        weight = self.decisions.sample_weight
+        return realised_interval(
+            metric,
+            value,
+            codes=self.codes[rows],
+            proba=self.decisions.proba[rows],
+            prediction=self.prediction[rows],
+            weight=None if weight is None else weight[rows],
+            level=self.level,
+            seed=self.decisions.seed,
+        )
 
 
 def _estimate(estimated: EstimatedValue, realised: float) -> dict[str, Any]:
@@ -236,12 +408,40 @@ def _inside(estimated: EstimatedValue, realised: float) -> bool | None:
     return estimated.holds(realised)
 
 
+def _flat(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts of one row; an interval becomes its two ends."""
+    flat: dict[str, Any] = {}
+    for key, value in found.items():
+        if isinstance(value, tuple):
+            what = key.removesuffix("_interval")
+            flat |= {f"{what}_low": value[0], f"{what}_high": value[1]}
+        elif not isinstance(value, dict):
+            flat[key] = value
+    return flat
+
+
 def _said(inside: bool | None) -> str:
     return "" if inside is None else ", inside" if inside else ", outside"
 
 
-def _line(name: str, found: Realised) -> str:
-    return (
-        f"{name:<32}  {found.n:>7}  {found.abstention_rate:>8.1%}  {found.all:>8.4f}  "
-        f"{found.kept:>8.4f}  {found.withheld:>8.4f}"
+def _cells(name: str, found: Realised) -> list[str]:
+    parts = (
+        (found.all, found.all_interval),
+        (found.kept, found.kept_interval),
+        (found.withheld, found.withheld_interval),
     )
+    return [
+        name,
+        f"{found.n:,}",
+        f"{found.abstention_rate:.1%}",
+        *(_shown(value) + _within(interval) for value, interval in parts),
+    ]
+
+
+def _shown(value: float) -> str:
+    return f"{value:.4f}" if np.isfinite(value) else "not defined"
+
+
+def _within(interval: tuple[float, float]) -> str:
+    low, high = interval
+    return f" ({low:.4f} to {high:.4f})" if np.isfinite(interval).all() else ""

@@ -1,5 +1,7 @@
 """Splitting rows in two such that groups stay together: both eyes of a patient, say."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -4,6 +4,8 @@ Three ways that the literature shifts labels by: given proportions (the paper's 
 proportions drawn from a Dirichlet distribution, and one class tweaked.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -4,13 +4,15 @@ How the error of the kept examples falls as more are withheld, the usual way to 
 uncertainty when no metric is singled out.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import digamma
 
-from abstain._inputs import FloatArray, check_same_length, check_sample_weight
+from abstain._inputs import FloatArray, check_same_length, check_sample_weight, float_array
 
 __all__ = ["RiskCoverage", "risk_coverage"]
 
@@ -87,7 +89,7 @@ def risk_coverage(
     >>> curve.selective_risk.tolist(), curve.aurc, curve.excess_aurc
     ([0.0, 0.0, 0.0, 0.25], 0.0625, 0.0)
     """
-    losses, scores = (np.asarray(given, dtype=np.float64) for given in (loss, score))
+    losses, scores = float_array(loss, "loss"), float_array(score, "score")
     if losses.ndim != 1 or scores.ndim != 1:
         raise ValueError(
             f"`loss` and `score` must be one-dimensional; got shapes {losses.shape} and "

@@ -4,6 +4,8 @@ Two procedures: a sound one, and the paper's own, which its tables are in bold b
 every method with the one that wins most often.
 """
 
+from __future__ import annotations
+
 from functools import cache
 from typing import Literal, get_args
 

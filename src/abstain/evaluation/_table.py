@@ -4,6 +4,8 @@ One table of facts, rendered afterwards as text, Markdown, LaTeX, CSV or JSON. C
 paper's do: mean and standard error, the best of a column marked.
 """
 
+from __future__ import annotations
+
 import csv
 import io
 import json
@@ -13,9 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from abstain._display import block, sentence, table
 from abstain._numerics import plain
 
 __all__ = ["Cell", "ResultTable"]
+
+_STARS = sentence("* among the best of its column", soft=True)
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class Cell:
         return float(np.std(self.values, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ResultTable:
     """Results by row and column.
 
@@ -128,6 +133,19 @@ class ResultTable:
     def to_json(self) -> str:
         """Return the table as JSON."""
         return json.dumps(self.to_dict())
+
+    def _repr_html_(self) -> str:
+        lines = self._grid("{} *", reference=" ({})")
+        n_head = len(self.column_names)
+        heads = [" ".join(filter(None, parts)) for parts in zip(*lines[:n_head], strict=True)]
+        return block("Results", self.title, table(heads, lines[n_head:]), _STARS)
+
+    def __repr__(self) -> str:
+        rows, columns = (
+            {getattr(cell, side) for cell in self.cells} for side in ("row", "column")
+        )
+        of = f" of {self.title!r}" if self.title else ""
+        return f"<ResultTable{of}: {len(rows)} x {len(columns)}; print(table.to_text())>"
 
     def _grid(self, best: str, *, reference: str) -> list[list[str]]:
         """Return the table as lines of text, the names of rows and columns included."""

@@ -1,5 +1,7 @@
 """Displays: pictures of decisions, drawn with matplotlib."""
 
+from __future__ import annotations
+
 from abstain.plots._abstention_curve import AbstentionCurve as AbstentionCurve
 from abstain.plots._abstention_curve import AbstentionCurveDisplay
 from abstain.plots._confusion import ConfusionAbstentionDisplay

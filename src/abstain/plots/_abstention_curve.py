@@ -1,5 +1,7 @@
 """The metric against the budget: what withholding more would buy, estimated and realised."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -8,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from abstain import metrics as metric_registry
-from abstain._inputs import FloatArray, IntArray, check_budget, check_seed
-from abstain.decisions import Decisions
+from abstain._inputs import FloatArray, IntArray, check_budget, check_seed, rows_of
+from abstain.decisions import Decisions, check_decisions
 from abstain.estimation import LEVEL, Replicates, drawn_choice
 from abstain.metrics import BudgetCurve, Decision, Metric
 from abstain.plots._rows import Classes, Rows
@@ -131,13 +133,14 @@ class AbstentionCurveDisplay:
             What was decided; its metric is drawn.
         y_true : array-like of shape (n,), optional
             True labels, to show what is realised too.
-        budgets : sequence of float
-            Largest fractions that may be withheld.
+        budgets : sequence of float or int
+            Largest fractions that may be withheld, or as whole numbers counts.
         methods : sequence of str
             Names of scores, and ``"delta-metric"`` for what helps the metric most.
         ax : matplotlib Axes, optional
             Where to draw; new axes when not given.
         """
+        check_decisions(decisions)
         policy = decisions.policy
         way = _Way(
             decisions.metric,
@@ -176,8 +179,8 @@ class AbstentionCurveDisplay:
             Probabilities.
         metric : Metric or str
             What to draw.
-        budgets : sequence of float
-            Largest fractions that may be withheld.
+        budgets : sequence of float or int
+            Largest fractions that may be withheld, or as whole numbers counts.
         methods : sequence of str
             Names of scores, and ``"delta-metric"`` for what helps the metric most.
         decision : {"auto", "argmax", "optimal"}
@@ -191,7 +194,7 @@ class AbstentionCurveDisplay:
         ax : matplotlib Axes, optional
             Where to draw; new axes when not given.
         """
-        nobody = np.zeros(len(np.asarray(proba)), dtype=bool)
+        nobody = np.zeros(len(rows_of(proba, "proba")), dtype=bool)
         rows = Rows.of_predictions(
             y_true, proba, nobody, sample_weight=sample_weight, classes=classes
         )
@@ -199,15 +202,17 @@ class AbstentionCurveDisplay:
         return cls._of(rows, way, budgets, methods).plot(ax=ax)
 
     @classmethod
-    def _of(
-        cls, rows: Rows, way: "_Way", budgets: Sequence[float], methods: Sequence[str]
-    ) -> Self:
-        fractions = [float(check_budget(float(budget), name="budgets")) for budget in budgets]
-        if not fractions or not methods:
+    def _of(cls, rows: Rows, way: _Way, budgets: Sequence[float], methods: Sequence[str]) -> Self:
+        allowed = [check_budget(budget, name="budgets") for budget in budgets]
+        if not allowed or not methods:
             raise ValueError("`budgets` and `methods` must each have at least one entry.")
         if way.metric.binary_only:
             rows.check_binary(f"`metric` {way.metric.name!r} is")
-        curves = {method: way.curve(rows, method, fractions) for method in methods}
+        if way.metric.of_positive and len(rows.classes) == 2:
+            rows.check_positive(f"`metric` {way.metric.name!r} is")
+        curves = {method: way.curve(rows, method, allowed) for method in methods}
+        total = len(rows.proba) if rows.weight is None else float(rows.weight.sum())
+        fractions = [one / total if isinstance(one, int) else one for one in allowed]
         return cls(fractions, curves, way.metric)
 
     def plot(self, *, ax: Any = None) -> Self:

@@ -1,5 +1,7 @@
 """The confusion matrix with abstention: where the rows of each class go, the withheld ones too."""
 
+from __future__ import annotations
+
 from typing import Any, Self
 
 import numpy as np

@@ -1,5 +1,7 @@
 """What displays of decisions share: how they are made, from a classifier, decisions or arrays."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from typing import Any, Self
 

@@ -1,5 +1,7 @@
 """Class proportions: the source's, and the target's with how sure they are."""
 
+from __future__ import annotations
+
 from typing import Any, Self
 
 import numpy as np
@@ -7,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from abstain import shift as shift_estimators
-from abstain._inputs import FloatArray, check_classes, check_labels, check_proba
-from abstain.decisions import Decisions
+from abstain._inputs import FloatArray, check_classes, check_labels, check_proba, one_column
+from abstain.decisions import Decisions, check_decisions
 from abstain.plots._rows import Classes
 from abstain.plots._style import COLORS, new_axes
 from abstain.policy import Policy
@@ -106,6 +108,7 @@ class PriorsDisplay:
         ax : matplotlib Axes, optional
             Where to draw; new axes when not given.
         """
+        check_decisions(decisions)
         again = _estimated_again(decisions)
         n, weight = len(decisions), decisions.sample_weight
         true = None
@@ -153,8 +156,16 @@ class PriorsDisplay:
         ax : matplotlib Axes, optional
             Where to draw; new axes when not given.
         """
-        source, target = check_proba(proba_source), check_proba(proba_target)
-        columns = check_classes(y_source, n_columns=source.shape[1], classes=classes)
+        source = check_proba(proba_source, name="proba_source")
+        n_classes = source.shape[1]
+        target = check_proba(proba_target, name="proba_target", n_classes=n_classes)
+        columns = check_classes(
+            y_source,
+            n_columns=n_classes,
+            classes=classes,
+            name="y_source",
+            of_one_column=one_column(proba_source, "proba_source"),
+        )
         codes = check_labels(y_source, classes=columns, n_rows=len(source), name="y_source")
         estimator = clone(shift_estimators.get(shift)).fit(source, target, codes)
         true = None
@@ -207,8 +218,17 @@ def _estimated_again(decisions: Decisions[Policy]) -> ShiftEstimator | None:
     ratios = ratio_of_priors(policy.priors, policy.source_priors)
     if policy.shift is None or policy.source is None or not (ratios > 0).all():
         return None
-    calibrated = summarise(decisions.compact, decisions.sample_weight).adapted(1 / ratios)
-    estimator: ShiftEstimator = clone(policy.shift).fit_summaries(policy.source, calibrated)
+    scored = decisions.scored
+    calibrated = summarise(scored.compact, scored.sample_weight).adapted(1 / ratios)
+    codes, weight = decisions.codes, decisions.sample_weight
+    labels = None
+    if codes is not None:
+        rows = codes >= 0
+        each = None if weight is None else weight[rows]
+        labels = np.bincount(codes[rows], each, len(policy.classes)).astype(np.float64)
+    estimator: ShiftEstimator = clone(policy.shift).fit_summaries(
+        policy.source, calibrated, labels
+    )
     other, assumption = estimator.other(), decisions.assumption
     # A close check may come out otherwise on fewer rows; what was assumed stays assumed.
     if other is not None and assumption is not None and estimator.assumed != assumption.assumed:

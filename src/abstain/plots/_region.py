@@ -1,5 +1,7 @@
 """The withheld region on the histogram of probabilities."""
 
+from __future__ import annotations
+
 from typing import Any, Self
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Reliability diagrams: how often what was said to be likely happens."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -12,6 +14,7 @@ from abstain._inputs import (
     check_labels,
     check_proba,
     check_sample_weight,
+    one_column,
 )
 from abstain._numerics import Strategy, bin_numbers, clopper_pearson
 from abstain.calibration import Calibrator
@@ -133,7 +136,13 @@ class ReliabilityDisplay:
             Where to draw; new axes when not given.
         """
         matrix = check_proba(proba)
-        columns = check_classes(y_true, n_columns=matrix.shape[1], classes=classes)
+        columns = check_classes(
+            y_true,
+            n_columns=matrix.shape[1],
+            classes=classes,
+            name="y_true",
+            of_one_column=one_column(proba, "proba"),
+        )
         codes = check_labels(y_true, classes=columns, n_rows=len(matrix), name="y_true")
         given = check_sample_weight(sample_weight, n_rows=len(matrix))
         weight = np.ones(len(matrix)) if given is None else given

@@ -1,5 +1,7 @@
 """ROC curves before and after abstaining."""
 
+from __future__ import annotations
+
 from typing import Any, Self
 
 import numpy as np
@@ -53,7 +55,7 @@ class RocAbstentionDisplay(DecisionsDisplay):
 
     @classmethod
     def _of(cls, rows: Rows) -> Self:
-        rows.check_binary("ROC curves are")
+        rows.check_positive("ROC curves are")
         p, kept = rows.proba[:, 1], ~rows.abstain
         negative, positive = rows.label_mass().T
         before = _roc(p, positive, negative)

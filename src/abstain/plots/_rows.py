@@ -3,6 +3,8 @@
 Every display of decisions reads them from decisions or from plain arrays, through one check.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -19,8 +21,10 @@ from abstain._inputs import (
     check_proba,
     check_same_length,
     check_sample_weight,
+    one_column,
+    told_positive,
 )
-from abstain.decisions import Decisions
+from abstain.decisions import Decisions, check_decisions
 from abstain.policy import Policy
 
 __all__ = ["Classes", "Rows"]
@@ -46,6 +50,8 @@ class Rows:
         The label of each column.
     codes : ndarray of int, shape (n,), or None
         The column of the true label, where it is known.
+    positive : label or None
+        The positive class of two, where it is known; it is the last.
     """
 
     proba: FloatArray
@@ -54,18 +60,22 @@ class Rows:
     weight: FloatArray | None
     classes: NDArray[Any]
     codes: IntArray | None
+    positive: Any = None
 
     @classmethod
     def of_decisions(cls, decisions: Decisions[Policy], y_true: ArrayLike | None) -> Self:
         """Return the rows of a batch that was decided about."""
-        n = len(decisions)
+        check_decisions(decisions)
+        # Rows without a score, or with a label that was known, have no place in any display.
+        codes, scored = _codes(y_true, decisions.classes, len(decisions)), decisions.scored
         return cls(
-            proba=decisions.proba,
-            abstain=decisions.abstain,
-            prediction=decisions.columns,
-            weight=decisions.sample_weight,
-            classes=decisions.classes,
-            codes=_codes(y_true, decisions.classes, n),
+            proba=scored.proba,
+            abstain=scored.abstain,
+            prediction=scored.columns,
+            weight=scored.sample_weight,
+            classes=scored.classes,
+            codes=None if codes is None else codes[decisions.scored_at],
+            positive=decisions.positive,
         )
 
     @classmethod
@@ -83,7 +93,13 @@ class Rows:
         matrix = check_proba(proba)
         n, n_classes = matrix.shape
         named = np.arange(n_classes) if y_true is None else y_true
-        columns = check_classes(named, n_columns=n_classes, classes=classes)
+        columns = check_classes(
+            named,
+            n_columns=n_classes,
+            classes=classes,
+            name="y_true",
+            of_one_column=one_column(proba, "proba"),
+        )
         mask = np.asarray(abstain)
         if mask.dtype != np.bool_ or mask.ndim != 1:
             raise TypeError(
@@ -102,6 +118,7 @@ class Rows:
             weight=check_sample_weight(sample_weight, n_rows=n),
             classes=columns,
             codes=_codes(y_true, columns, n),
+            positive=told_positive(columns) if classes is None else columns.tolist()[-1],
         )
 
     @property
@@ -120,6 +137,17 @@ class Rows:
         """Raise if there are not two classes."""
         if len(self.classes) != 2:
             raise ValueError(f"{what} for two classes; got {len(self.classes)}.")
+
+    def check_positive(self, what: str) -> None:
+        """Raise if there are not two classes of which one is known to be positive."""
+        self.check_binary(what)
+        if self.positive is None:
+            first, second = (repr(label) for label in self.classes.tolist())
+            raise ValueError(
+                f"{what} of the positive class, and nothing says which of {first} and {second} "
+                f"that is. Pass classes=[{first}, {second}], the positive class last (and the "
+                f"columns of `proba` in that order), or decide with positive={second}."
+            )
 
 
 def _codes(y_true: ArrayLike | None, classes: NDArray[Any], n: int) -> IntArray | None:

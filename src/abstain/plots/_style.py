@@ -1,5 +1,7 @@
 """Colours and the late import of matplotlib that all displays share."""
 
+from __future__ import annotations
+
 from typing import Any
 
 __all__ = ["COLORS", "SERIES", "new_axes", "new_figure"]

@@ -1,0 +1,87 @@
+"""Groups of rows, by one column or by several, and where there are too few rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from abstain._inputs import Mask, check_same_length
+
+__all__ = ["group_rows", "grouping", "label_in", "listed", "too_few"]
+
+# Figures of fewer rows, or of fewer rows of a class, are guesses.
+_FEW_ROWS = 30
+_FEW_OF_A_CLASS = 5
+_MOST_NAMED = 5
+#: What rows without a group are called.
+_MISSING = "(missing)"
+
+
+def group_rows(groups: Any, n: int) -> list[tuple[Any, Mask]]:
+    """Return the rows of each group; of several groupings the name comes before the label."""
+    if groups is None:
+        return []
+    names = getattr(groups, "column_names", getattr(groups, "columns", None))
+    if isinstance(groups, Mapping):
+        names = [*groups]
+    if names is None:
+        return _rows_by_label(groups, n, "groups")
+    return [
+        ((str(name), label), rows)
+        for name in names
+        for label, rows in _rows_by_label(groups[name], n, f"groups[{name!r}]")
+    ]
+
+
+def _rows_by_label(groups: ArrayLike, n: int, name: str) -> list[tuple[Any, Mask]]:
+    labels = np.asarray(groups)
+    if labels.ndim != 1:
+        raise ValueError(f"`{name}` must be one-dimensional; got shape {labels.shape}.")
+    check_same_length(decisions=range(n), **{name: labels})
+    values = labels.tolist()
+    # A label that is not equal to itself, or is none, is no label.
+    missing = np.array([value is None or value != value for value in values], dtype=np.bool_)
+    distinct = {*labels[~missing].tolist()}
+    try:
+        known = sorted(distinct)
+    except TypeError:
+        known = sorted(distinct, key=str)
+    found = [(label, labels == label) for label in known]
+    return [*found, (_MISSING, missing)] if missing.any() else found
+
+
+def too_few(
+    parts: list[tuple[Any, Mask]], codes: NDArray[np.intp], classes: NDArray[Any]
+) -> tuple[str, ...]:
+    """Say of which parts there are too few rows, or too few of a class."""
+    found = []
+    for label, rows in parts:
+        where = "all rows" if label is None else f"{grouping(label) or 'group'} {label_in(label)}"
+        n = int(rows.sum())
+        counts = np.bincount(codes[rows], minlength=len(classes))
+        few = [f"{counts[k]} of {classes[k]}" for k in np.flatnonzero(counts < _FEW_OF_A_CLASS)]
+        if len(classes) > 2 and len(few) > 1:
+            few = [f"fewer than {_FEW_OF_A_CLASS} of {len(few)} of {len(classes)} classes"]
+        if n < _FEW_ROWS or few:
+            found.append(f"{where} ({', '.join([f'{n:,} rows', *few])})")
+    return tuple(found)
+
+
+def listed(named: tuple[str, ...]) -> str:
+    """Return some names, and how many more there are."""
+    more = len(named) - _MOST_NAMED
+    some = ", ".join(named[:_MOST_NAMED])
+    return some if more <= 0 else f"{some}, and {more} more"
+
+
+def grouping(label: Any) -> str:
+    """Return the name of the grouping that a key of groups belongs to; nothing for the one."""
+    return label[0] if isinstance(label, tuple) else ""
+
+
+def label_in(label: Any) -> str:
+    """Return the label of a key of groups."""
+    return str(label[1] if isinstance(label, tuple) else label)
