@@ -128,8 +128,9 @@ def test_many_classes(name):
 )
 def test_labels_keep_their_kind(labels, kind):
     clinic = screening_clinic(300, 300, random_state=0)
+    how = {"calibration": "platt", "scale": "logits", "positive": labels[1], "random_state": 0}
     policy = (
-        Abstainer("auroc", budget=0.1, calibration="platt", scale="logits", random_state=0)
+        Abstainer("auroc", budget=0.1, **how)
         .fit(clinic.scores_val, np.array(labels)[clinic.y_val])
         .decide(clinic.scores_target)
         .policy

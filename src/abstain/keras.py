@@ -4,6 +4,8 @@ Keras tells a whole call whether it is training, which would also unfreeze batch
 here only the dropout layers are told so.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module

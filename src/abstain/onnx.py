@@ -1,16 +1,19 @@
 """The frozen rule as an ONNX graph, to run beside the model without Python.
 
 The graph computes in double precision whatever it is given, so that it decides as
-``Policy.apply`` does on the same float32 scores.
+``Policy.apply`` does on the same float32 scores. Its metadata say what it was made of.
 """
 
+from __future__ import annotations
+
+import json
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from abstain._numerics import Registry
-from abstain.calibration import Calibrator
+import abstain
+from abstain._numerics import Registry, plain
 from abstain.policy import Policy
 from abstain.shift import ratio_of_priors
 
@@ -20,6 +23,8 @@ OPSET = 18
 # Rows this close to an edge, relative to it, are on it: the last digit of a logarithm or an
 # exponential differs between libraries.
 SLACK = 1e-12
+# Before each key of the metadata, so that a classifier's own are left alone.
+KEY = "abstain."
 
 
 class _Graph:
@@ -56,8 +61,8 @@ def to_onnx(policy: Policy, *, columns: int | None = None, opset: int = OPSET) -
     policy : Policy
         The rule.
     columns : int, optional
-        How many score columns come in: one per class, or 1 for the score of the positive class
-        of two. One per class when not given.
+        How many score columns come in: one per class in the order of ``policy.columns``, or 1
+        for the score of the positive class of two. One per class when not given.
     opset : int
         The version of the ONNX operators to use, 13 or later.
 
@@ -65,7 +70,18 @@ def to_onnx(policy: Policy, *, columns: int | None = None, opset: int = OPSET) -
     -------
     onnx.ModelProto
         Input ``scores`` (float32, n x columns); outputs ``probabilities`` (float32, calibrated
-        and adapted), ``prediction`` (class labels) and ``abstain`` (bool).
+        and adapted, in the order of ``policy.classes``), ``prediction`` (class labels) and
+        ``abstain`` (bool).
+
+    Notes
+    -----
+    ``metadata_props`` hold, each as JSON: ``abstain.version`` and ``abstain.created`` of the
+    policy, ``abstain.sha256`` (its checksum, as in its file), ``abstain.metric``,
+    ``abstain.classes`` (the columns of ``probabilities``), ``abstain.positive`` (the positive
+    class or null), ``abstain.columns`` (the label of each column of ``scores``),
+    ``abstain.scale``, ``abstain.calibration``, ``abstain.priors``, ``abstain.inputs`` and
+    ``abstain.outputs`` (what each is). onnxruntime shows them in
+    ``session.get_modelmeta().custom_metadata_map``.
     """
     onnx = _package()
     n_classes = len(policy.classes)
@@ -75,8 +91,10 @@ def to_onnx(policy: Policy, *, columns: int | None = None, opset: int = OPSET) -
             f"`columns` must be {n_classes}, one per class{', or 1' if n_classes == 2 else ''}; "
             f"got {columns}."
         )
+    if columns == 1:
+        policy.order.need_positive("`columns` is 1: the score is that of the positive class")
     graph = _Graph(onnx)
-    proba = _adapted(graph, policy, _calibrated(graph, policy.calibrator, columns))
+    proba = _adapted(graph, policy, _calibrated(graph, policy, columns))
     prediction = _RULES[policy.rule.kind](graph, policy.rule, proba)
     abstain = _REGIONS[policy.region.kind](graph, policy.region, proba, prediction)
     types = onnx.TensorProto
@@ -96,10 +114,9 @@ def to_onnx(policy: Policy, *, columns: int | None = None, opset: int = OPSET) -
         ],
         graph.constants,
     )
-    model = onnx.helper.make_model(
-        made, producer_name="abstain", opset_imports=[onnx.helper.make_opsetid("", opset)]
-    )
+    model = onnx.helper.make_model(made, opset_imports=[onnx.helper.make_opsetid("", opset)])
     model.ir_version = min(model.ir_version, 10)  # what runtimes of the last years read
+    _describe(onnx, model, policy, columns=columns, inputs={"scores": _said_of_scores(policy)})
     onnx.checker.check_model(model)
     return model
 
@@ -120,7 +137,9 @@ def merge_with_model(model: Any, policy: Policy, *, output: str | None = None) -
     -------
     onnx.ModelProto
         The classifier's inputs; its outputs other than the scores, then those of
-        :func:`to_onnx`.
+        :func:`to_onnx` with ``abstain_`` before their names. Metadata of the classifier are kept
+        beside those of the policy, which has one more: ``abstain.scores``, the output of the
+        classifier that the rule reads.
     """
     onnx = _package()
     chosen = _score_output(model, policy, output)
@@ -135,9 +154,66 @@ def merge_with_model(model: Any, policy: Policy, *, output: str | None = None) -
     rule.ir_version = model.ir_version
     prefix = "abstain_"
     renamed = onnx.compose.add_prefix(rule, prefix)
+    # What the rule says of itself it says of both, under the names they have together.
+    del renamed.metadata_props[:]
     merged = onnx.compose.merge_models(model, renamed, io_map=[(chosen.name, f"{prefix}scores")])
+    _describe(
+        onnx,
+        merged,
+        policy,
+        columns=columns or len(policy.classes),
+        inputs={value.name: "input of the classifier" for value in merged.graph.input},
+        prefix=prefix,
+        scores=chosen.name,
+    )
     onnx.checker.check_model(merged)
     return merged
+
+
+def _describe(
+    onnx: Any,
+    model: Any,
+    policy: Policy,
+    *,
+    columns: int,
+    inputs: dict[str, str],
+    prefix: str = "",
+    **more: Any,
+) -> None:
+    """Write into a model what it is: for people, and as JSON under keys of its own."""
+    facts = {
+        "version": policy.version,
+        "created": policy.created,
+        "sha256": policy.sha256,
+        "metric": policy.metric.name,
+        "classes": policy.classes,
+        "positive": policy.positive,
+        "columns": [policy.positive] if columns == 1 else policy.columns,
+        "scale": policy.calibrator.scale,
+        "calibration": policy.calibrator.name,
+        "priors": policy.priors,
+        "inputs": inputs,
+        "outputs": {
+            f"{prefix}probabilities": "calibrated, adapted; a column for each of the classes",
+            f"{prefix}prediction": "the predicted class, also where abstaining",
+            f"{prefix}abstain": "true where the row goes to a person",
+        },
+        **more,
+    }
+    kept = {entry.key: entry.value for entry in model.metadata_props}
+    ours = {f"{KEY}{name}": json.dumps(plain(value)) for name, value in facts.items()}
+    del model.metadata_props[:]
+    onnx.helper.set_model_props(model, {**kept, **ours})
+    model.producer_name, model.producer_version = "abstain", abstain.__version__
+    model.doc_string = (
+        f"Which rows go to a person, chosen for {policy.metric.name}: withholds "
+        f"{policy.region.describe()}, predicts {policy.rule.describe()}. Made by abstain "
+        f"{policy.version} at {policy.created}; facts are in the metadata under {KEY!r}."
+    )
+
+
+def _said_of_scores(policy: Policy) -> str:
+    return f"{policy.calibrator.scale} of the classifier, float32; see columns for their order"
 
 
 def _score_output(model: Any, policy: Policy, output: str | None) -> Any:
@@ -159,9 +235,14 @@ def _score_output(model: Any, policy: Policy, output: str | None) -> Any:
     return fitting[0]
 
 
-def _calibrated(graph: _Graph, calibrator: Calibrator, columns: int) -> str:
+def _calibrated(graph: _Graph, policy: Policy, columns: int) -> str:
     """Return the calibrated probabilities; mirrors ``to_logits`` and each calibrator."""
+    calibrator = policy.calibrator
     scores = graph.node("Cast", "scores", to=graph.onnx.TensorProto.DOUBLE)
+    given_in = policy.columns.tolist()
+    places = [given_in.index(label) for label in policy.classes.tolist()]
+    if columns > 1 and places != sorted(places):
+        scores = graph.node("Gather", scores, graph.constant(places, np.int64), axis=1)
     given = calibrator.scale == "probabilities"
     if columns == 1:
         # The negative class has the rest of the probability, or a logit of zero.

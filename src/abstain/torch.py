@@ -4,6 +4,8 @@ Draws are what the paper's baseline needs (Gal and Ghahramani): dropout layers o
 else as in evaluation. Every layer is as it was afterwards.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
