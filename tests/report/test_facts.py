@@ -12,8 +12,10 @@ from abstain.datasets import simulate_binary_normal, simulate_four_class_normal
 from abstain.exceptions import AssumptionWarning
 from abstain.metrics import ExpectedCost
 from abstain.regions import GainThreshold, Interval
-from abstain.report import Report, _view
+from abstain.report import Report, _cases, _view
 from abstain.report._words import decimals, headline, metric_title
+from abstain.shift import KnownPriors
+from abstain.summaries import LabelledSummary
 
 
 def chosen(report):
@@ -161,9 +163,13 @@ def test_the_back_test_is_seeded_and_near(clinic, binary, report):
 
 def test_without_validation_data_less_is_said(binary):
     facts = Report(binary).facts
-    assert facts["moved"]["interval"] is None
+    # What moved is known from the summary that the policy carries.
+    assert facts["moved"]["interval"] is not None
     assert facts["trust"]["back_test"] is None
     assert "no validation data" in facts["trust"]["reason"]
+    assert facts["trust"]["verdict"]["state"] == "not checked"
+    # What was checked when it was decided stays checked.
+    assert facts["moved"]["verdict"]["state"] == "plausible"
 
 
 def test_provenance(report):
@@ -252,8 +258,9 @@ def least_probable(proba):
 def test_any_way_of_deciding_has_a_report(clinic, settings):
     parameters = {"metric": "sensitivity@specificity=0.9", "budget": 0.1, **settings}
     abstainer = Abstainer(**parameters, calibration="platt", scale="logits", random_state=0)
-    decisions = abstainer.fit(clinic.scores_val, clinic.y_val).decide(clinic.scores_target)
-    report = Report(decisions, scores_val=clinic.scores_val, y_val=clinic.y_val)
+    few = clinic.scores_val[:1000], clinic.y_val[:1000]
+    decisions = abstainer.fit(*few).decide(clinic.scores_target[:500])
+    report = Report(decisions, scores_val=few[0], y_val=few[1])
     assert chosen(report)["withheld"] == decisions.abstain.sum()
     assert "<!DOCTYPE html>" in report.to_html()
     assert (report.facts["trust"]["certificate"] is not None) == ("confidence" in settings)
@@ -443,13 +450,47 @@ def test_few_validation_rows_are_said_to_be_few(clinic, binary):
     assert "needs two classes with 20 validation rows" in facts["trust"]["reason"]
 
 
-def test_a_vanished_class_needs_the_scores(clinic, binary):
-    gone = replace(binary, policy=replace(binary.policy, priors=np.array([1.0, 0.0])))
+def test_a_vanished_class_is_tested_all_the_same(clinic, binary):
     labels = np.array(["well", "ill"])[clinic.y_val]
     known = {"scores_val": clinic.scores_val, "y_val": labels}
-    assert Report(gone, **known).facts["moved"]["test"] is None
+    abstainer = Abstainer(
+        "accuracy", budget=0.1, calibration="platt", shift=KnownPriors([1.0, 0.0]), scale="logits"
+    ).fit(clinic.scores_val, labels, classes=["well", "ill"])
+    decisions = abstainer.decide(clinic.scores_target)
+    assert decisions.priors[1] == 0
+    assert Report(decisions, **known).facts["moved"]["test"]["shifted"]
+    applied = decisions.policy.apply(clinic.scores_target)
+    assert Report(applied, **known).facts["moved"]["test"]["shifted"]
+    # Of decisions made by hand nobody knows what was before, which the page says.
+    gone = replace(binary, policy=replace(binary.policy, priors=np.array([1.0, 0.0])))
+    bare = Report(replace(gone, assumption=None), **known).facts["moved"]
+    assert bare["test"] is None
+    assert bare["verdict"]["state"] == "not checked"
     with_scores = Report(gone, **known, scores_target=clinic.scores_target).facts["moved"]
     assert with_scores["test"]["shifted"]
+
+
+def test_what_is_calibrated_already_serves_as_validation_data(clinic, binary, report):
+    names = np.array(["well", "ill"])
+    proba = binary.policy.calibrator.predict_proba(clinic.scores_val)
+    labelled = LabelledSummary(proba, clinic.y_val)
+    facts = Report(binary, labelled=labelled).facts
+    assert facts["moved"]["interval"] == report.facts["moved"]["interval"]
+    assert facts["moved"]["test"] == report.facts["moved"]["test"]
+    assert facts["rows_validation"] == 2_000
+    test = facts["trust"]["back_test"]
+    assert len(test["points"]) >= 8
+    assert test["mean_gap"] == pytest.approx(
+        report.facts["trust"]["back_test"]["mean_gap"], abs=0.05
+    )
+    # Of cells no batch can be drawn.
+    cells = Report(binary, labelled=labelled.compact()).facts
+    assert cells["moved"]["test"] is not None
+    assert "needs the validation rows" in cells["trust"]["verdict"]["summary"]
+    with pytest.raises(ValueError, match="`labelled`, not both"):
+        _ = Report(
+            binary, scores_val=clinic.scores_val, y_val=names[clinic.y_val], labelled=labelled
+        ).facts
 
 
 @pytest.mark.parametrize(
@@ -466,7 +507,10 @@ def test_mistakes_are_explained(binary, options, message):
         _ = Report(binary, **options).facts
 
 
-def test_many_groups_are_joined(binary):
+def test_very_many_groups_are_joined(binary, monkeypatch):
+    facts = Report(binary, groups=np.arange(1_500) % 100).facts
+    assert len(facts["groups"]["names"]) == 100
+    monkeypatch.setattr(_cases, "MOST_GROUPS", 30)
     facts = Report(binary, groups=np.arange(1_500) % 100).facts
     assert len(facts["groups"]["names"]) == 30
     assert facts["groups"]["names"][-1] == "all others"

@@ -5,6 +5,9 @@ import re
 import pytest
 
 from abstain.report import Report
+from abstain.report._html import render
+from abstain.report._packed import packed
+from abstain.report._verdicts import verdict_on_intervals
 
 
 def test_the_page_is_one_file_without_addresses(report, four_classes):
@@ -21,7 +24,7 @@ def test_text_of_the_user_stays_text(report):
     assert "<img" not in page
     assert "Clinic &lt;A&gt; &amp; B" in page
     embedded = re.search(r'id="facts">(.*?)</script>', page, re.DOTALL).group(1)
-    assert json.loads(embedded) == report.facts
+    assert json.loads(embedded) == packed(report.facts)
     assert "{{facts}} {{title}}" in json.loads(embedded)["cases"]["ids"]
 
 
@@ -49,17 +52,18 @@ def test_save_writes_whole_or_not_at_all(report, tmp_path, monkeypatch):
 
 def test_doubtful_assumptions_and_narrow_intervals_are_said(report):
     facts = json.loads(report.to_json())
-    facts["moved"]["check"] = {"fits": False, "p_value": 0.0, "summary": "It does not fit."}
+    facts["moved"]["verdict"] = {"state": "doubtful", "summary": "It does not fit."}
     facts["assumption"]["doubts"] = ["Class <b> seems to fill the whole batch."]
     facts["trust"]["back_test"].update(inside=3, too_few=True)
+    facts["trust"]["verdict"] = verdict_on_intervals(facts["trust"])
     facts["trust"]["certificate"] = "90% confidence: sensitivity 0.8"
-    from abstain.report._html import render
-
     page = render(facts)
-    assert "<strong>Doubtful.</strong> It does not fit." in page
+    assert "Label shift: doubtful.</strong> It does not fit." in page
+    assert "Intervals: doubtful.</strong> 3 of 12" in page
     assert "<li>Class &lt;b&gt; seems to fill the whole batch.</li>" in page
     assert "3 of 12 intervals held the realised value, where 90% are meant to. That is" in page
-    assert "too narrow for these data" in page
+    assert "too narrow for these data" in page.split("<main>")[0]
     assert "Certificate: 90% confidence" in page
     facts["trust"]["back_test"]["too_few"] = False
+    facts["trust"]["verdict"] = verdict_on_intervals(facts["trust"])
     assert "too narrow for these data" not in render(facts)

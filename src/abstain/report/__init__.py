@@ -1,5 +1,7 @@
 """The report: one dict of facts, and one HTML page that anybody can open."""
 
+from __future__ import annotations
+
 from abstain.report._report import Report
 
 __all__ = ["Report"]

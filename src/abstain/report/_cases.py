@@ -1,5 +1,7 @@
 """Who is referred: the cases the page lists, and the rate in each group."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,12 @@ from abstain.report._steps import Slider
 
 __all__ = ["Groups", "cases", "group_numbers"]
 
-# The page stays small enough to mail; the decisions file has every row.
-MOST_CASES = 10_000
-MOST_GROUPS = 30
+# A row of the page takes 15 bytes and its id; more of them than this would not open quickly.
+MOST_CASES = 1_000_000
+MOST_GROUPS = 2_000
 MOST_CLASSES = 8
+# Beyond this a browser does not tell one whole number from the next.
+EXACT = 2**53
 
 Groups = tuple[list[str], IntArray]
 
@@ -57,21 +61,33 @@ def cases(
     rows = rows[np.argsort(~decisions.abstain[rows], kind="stable")][:MOST_CASES]
     rows = np.sort(rows)
     proba = both_columns(decisions.compact[rows])
-    predictions = decisions.classes[decisions.choice.rule.predict(proba)]
+    predicted = decisions.choice.rule.predict(proba)
     names = [str(name) for name in decisions.classes.tolist()]
     if len(names) > MOST_CLASSES:
         columns = ["probability of the prediction"]
-        shown = proba.max(axis=1, keepdims=True)
+        shown = np.take_along_axis(proba, predicted[:, None], axis=1)
     else:
         columns, shown = [f"p({name})" for name in names], proba
     return {
         "id_name": id_name,
-        "ids": (rows if ids is None else np.asarray(ids)[rows]).tolist(),
+        "ids": rows.tolist() if ids is None else _exact(ids[rows]),
         "group_name": group_name if groups is not None else None,
         "groups": None if groups is None else groups[1][rows].tolist(),
-        "predictions": [str(value) for value in predictions.tolist()],
+        "predictions": [names[column] for column in predicted.tolist()],
         "columns": columns,
         "proba": shown.round(5).tolist(),
         "steps": slider.marks[rows].tolist(),
         "left_out": total - len(rows),
+        "left_out_decided": int(decisions.abstain.sum() - decisions.abstain[rows].sum()),
     }
+
+
+def _exact(ids: NDArray[Any]) -> list[int] | list[str]:
+    """Return ids as numbers where JSON and a browser keep those exactly, else as text."""
+    values: list[Any] = ids.tolist()
+    if all(type(value) is int and -EXACT < value < EXACT for value in values):
+        return values
+    if ids.dtype.kind in "Mm":
+        # Of a date in nanoseconds Python knows a number alone.
+        values = ids.astype(str).tolist()
+    return [str(value) for value in values]

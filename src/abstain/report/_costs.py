@@ -1,5 +1,7 @@
 """What errors and referrals cost: the starting values of the page's cost calculator."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

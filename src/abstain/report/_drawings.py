@@ -1,5 +1,7 @@
 """What is drawn of one slider position: the expected ROC curve, histogram and confusion matrix."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -8,10 +10,15 @@ from abstain._inputs import FloatArray
 from abstain.report._view import Seen
 from abstain.summaries import Summary
 
-__all__ = ["confusion", "histogram", "proportions", "roc_points"]
+__all__ = ["confusion", "confusions", "histogram", "proportions", "roc_points"]
 
 N_BINS = 40
 N_POINTS = 80
+# A matrix of more classes than this can be neither read nor sent for every position.
+MOST_IN_MATRIX = 12
+MOST_PAIRS = 100
+# So few cases round to 0.0 in the list.
+FEW_CASES = 0.05
 
 
 def roc_points(kept: Summary) -> dict[str, list[float]] | None:
@@ -42,6 +49,31 @@ def confusion(seen: Seen) -> FloatArray:
     mass = kept.proba if kept.weight is None else kept.proba * kept.weight[:, None]
     matrix: FloatArray = mass.T @ np.eye(mass.shape[1])[seen.prediction[~seen.withheld]]
     return matrix
+
+
+def confusions(matrix: FloatArray) -> dict[str, Any]:
+    """Return the matrix of few classes whole, and of many the largest of its errors.
+
+    ``mistakes`` has pairs of a true and a predicted column with how many are expected, how many
+    such pairs there are in all, and the expected number of errors.
+    """
+    if len(matrix) <= MOST_IN_MATRIX:
+        return {"confusion": matrix.tolist(), "mistakes": None}
+    wrong = matrix * (1 - np.eye(len(matrix)))
+    largest = np.argsort(-wrong, axis=None, kind="stable")[:MOST_PAIRS]
+    pairs = [
+        [*divmod(cell, len(matrix)), round(float(wrong.flat[cell]), 2)]
+        for cell in largest.tolist()
+        if wrong.flat[cell] >= FEW_CASES
+    ]
+    return {
+        "confusion": None,
+        "mistakes": {
+            "pairs": pairs,
+            "of": int((wrong >= FEW_CASES).sum()),
+            "total": float(wrong.sum()),
+        },
+    }
 
 
 def proportions(kept: Summary) -> list[float] | None:

@@ -1,19 +1,15 @@
 """Everything the page says, as one dict of plain data that JSON can hold."""
 
-import hashlib
+from __future__ import annotations
+
 import os
-import platform
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-import abstain
-from abstain._inputs import check_labels, check_same_length, read_scores
+from abstain._inputs import check_same_length
 from abstain._numerics import plain
 from abstain.decisions import Decisions
 from abstain.metrics import Metric
@@ -21,16 +17,19 @@ from abstain.policy import Policy
 from abstain.report._cases import cases, group_numbers
 from abstain.report._costs import costs
 from abstain.report._moved import moved
+from abstain.report._origin import origin
 from abstain.report._steps import slider
 from abstain.report._trust import trust
+from abstain.report._validation import read_validation
+from abstain.report._verdicts import DOUBTFUL, verdict_on_intervals
 from abstain.report._view import View
 from abstain.report._words import metric_title, percent, value_in_words
 from abstain.summaries import LabelledSummary
 
 __all__ = ["facts_of"]
 
-SCHEMA_VERSION = 2
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+# 3: verdicts, the positive class, confusions of many classes as a list of the largest.
+SCHEMA_VERSION = 3
 
 
 def facts_of(
@@ -38,6 +37,7 @@ def facts_of(
     *,
     scores_val: ArrayLike | None = None,
     y_val: ArrayLike | None = None,
+    labelled: LabelledSummary | None = None,
     scores_target: ArrayLike | None = None,
     ids: ArrayLike | None = None,
     id_name: str = "row",
@@ -49,56 +49,81 @@ def facts_of(
     random_state: int = 0,
 ) -> dict[str, Any]:
     """Return the facts of a report; the parameters are those of :class:`abstain.report.Report`."""
-    n, policy = len(decisions), decisions.policy
-    if (scores_val is None) != (y_val is None):
-        raise ValueError("Pass `scores_val` and `y_val` together, or neither of them.")
+    n = len(decisions)
     names = None if ids is None else np.asarray(ids)
     check_same_length(decisions=range(n), ids=names)
-    labelled = None
-    if scores_val is not None and y_val is not None:
-        scores_val = np.asarray(read_scores(scores_val, decisions.classes).values)
-        proba_val = policy.calibrator.predict_proba(scores_val)
-        codes_val = check_labels(
-            y_val, classes=decisions.classes, n_rows=len(proba_val), name="y_val"
-        )
-        labelled = LabelledSummary(proba_val, codes_val)
     grouped = group_numbers(groups, n)
-    view = View(decisions)
-    sliding = slider(view, None if grouped is None else grouped[1])
-    before = decisions.estimate.before
+    positions, aside = None, _set_aside(decisions)
+    if aside is not None:
+        # Every figure is about the rows that have a score and no known label.
+        at, came = decisions.scored_at, decisions.rows
+        positions = at if came is None else came[at]
+        names = positions if names is None else names[at]
+        grouped = None if grouped is None else (grouped[0], grouped[1][at])
+        decisions = decisions.scored
+    validation = read_validation(decisions, scores_val, y_val, labelled)
+    known = decisions.policy.source if validation is None else validation.labelled
+    trusted = trust(decisions, validation, seed=random_state)
+    intervals = verdict_on_intervals(trusted)
+    view, priced = View(decisions), costs(decisions)
+    sliding = slider(
+        view,
+        None if grouped is None else grouped[1],
+        errors=np.asarray(priced["errors"]),
+        too_narrow=intervals["state"] == DOUBTFUL,
+    )
     facts = {
         "schema_version": SCHEMA_VERSION,
         "title": title,
-        "metric": _metric(decisions.metric),
-        "rows": n,
-        "rows_drawn": n if view.rows is None else len(view.rows),
-        "rows_validation": None if labelled is None else len(labelled.proba),
-        "classes": [str(name) for name in decisions.classes.tolist()],
-        "level": decisions.level,
-        "before": {"value": before.value, "interval": before.interval},
-        "target": _target(decisions),
+        **_about(view),
+        "set_aside": aside,
+        "rows_validation": None if validation is None else len(validation.labelled.proba),
         "assumption": _assumption(decisions),
         "chosen": sliding.chosen,
         "steps": sliding.steps,
-        "costs": costs(decisions),
-        "moved": moved(view, labelled, scores_target),
-        "trust": trust(decisions, scores_val, labelled, seed=random_state),
+        "costs": priced,
+        "moved": moved(view, known, scores_target, positions),
+        "trust": {**trusted, "verdict": intervals},
         "groups": None
         if grouped is None
         else {"names": grouped[0], "rows": np.bincount(grouped[1]).tolist()},
-        "cases": cases(
-            decisions,
-            sliding,
-            ids=names,
-            id_name=id_name,
-            groups=grouped,
-            group_name=group_name,
-        ),
-        "reproduce": _provenance(command, inputs, policy.calibrator.name),
+        "reproduce": origin(command, inputs, decisions.policy.calibrator.name),
     }
     # Seven digits are more than a page can show, and keep it small.
     small: dict[str, Any] = plain(facts, digits=7)
+    # These are plain already, and may be a million.
+    small["cases"] = cases(
+        decisions, sliding, ids=names, id_name=id_name, groups=grouped, group_name=group_name
+    )
     return small
+
+
+def _set_aside(decisions: Decisions[Policy]) -> dict[str, int] | None:
+    """Return how many rows no figure is about: without a score, or of known label."""
+    if decisions.scored is decisions:
+        return None
+    missing, known = (
+        np.zeros(len(decisions), dtype=bool) if mask is None else mask
+        for mask in (decisions.missing, decisions.known)
+    )
+    return {"no_score": int((missing & ~known).sum()), "label_known": int(known.sum())}
+
+
+def _about(view: View) -> dict[str, Any]:
+    """Return what the page is about: the metric, the rows, the classes."""
+    decisions = view.decisions
+    n, before, positive = len(decisions), decisions.estimate.before, decisions.positive
+    return {
+        "metric": _metric(decisions.metric),
+        "rows": n,
+        "rows_drawn": n if view.rows is None else len(view.rows),
+        "weight": view.whole.total,
+        "classes": [str(name) for name in decisions.classes.tolist()],
+        "positive": None if positive is None else str(positive),
+        "level": decisions.level,
+        "before": {"value": before.value, "interval": before.interval},
+        "target": _target(decisions),
+    }
 
 
 def _target(decisions: Decisions[Policy]) -> str | None:
@@ -147,31 +172,3 @@ def _metric(metric: Metric) -> dict[str, Any]:
         "summary": metric.summary,
         "greater_is_better": metric.greater_is_better,
     }
-
-
-def _provenance(
-    command: str | None, inputs: Sequence[str | os.PathLike[str]], calibration: str
-) -> dict[str, Any]:
-    return {
-        "command": command,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "calibration": calibration,
-        "versions": {
-            "abstain": abstain.__version__,
-            "python": platform.python_version(),
-            **{name: found for name in _PACKAGES if (found := _version(name))},
-        },
-        "inputs": {os.fspath(path): _sha256(Path(path)) for path in inputs},
-    }
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,16 +1,20 @@
 """What moved: class proportions then and now, the shift test, and whether it is label shift."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from abstain import shift
-from abstain._inputs import FloatArray, read_scores
+from abstain._inputs import FloatArray, IntArray, read_scores
 from abstain._numerics import plain
 from abstain.decisions import Decisions
 from abstain.policy import Policy
+from abstain.report._verdicts import verdict_on_shift
 from abstain.report._view import View
+from abstain.report._words import share, shares_in_words
 from abstain.summaries import LabelledSummary, Summary, summarise
 
 __all__ = ["moved"]
@@ -20,14 +24,20 @@ _NOT_ADAPTED = (
 )
 
 
-def moved(view: View, labelled: LabelledSummary | None, scores_target: Any) -> dict[str, Any]:
+def moved(
+    view: View,
+    labelled: LabelledSummary | None,
+    scores_target: Any,
+    positions: IntArray | None = None,
+) -> dict[str, Any]:
     """Return class proportions before and after, and what tests say about the change.
 
-    Without validation data there are the proportions alone.
+    Without validation data there are the proportions alone. ``positions`` are those of the rows
+    among ``scores_target``, where these are not all.
     """
     decisions = view.decisions
     names = [str(name) for name in decisions.classes.tolist()]
-    batch = None if labelled is None else _unadapted(view, scores_target)
+    batch = None if labelled is None else _unadapted(view, scores_target, positions)
     assumption = decisions.assumption
     adapted = assumption is None or assumption.assumed in ("label-shift", "known-proportions")
     facts: dict[str, Any] = {"interval": None, "test": None, "check": None}
@@ -38,41 +48,51 @@ def moved(view: View, labelled: LabelledSummary | None, scores_target: Any) -> d
         if other is not None and estimator.assumed != "label-shift":
             # A close check may come out otherwise here; what was assumed stays assumed.
             facts["interval"] = plain(other.priors_interval(decisions.level))
+    current = decisions.current_priors
+    if current is not None:
+        # What the command line prints too: it holds the noise of the calibration as well.
+        facts["interval"] = plain(current.interval)
     sums = view.whole.class_sums
     if not adapted:
         # That of the estimator is about proportions that were not taken.
         facts["interval"] = None
+    now = decisions.priors if adapted else sums / sums.sum()
     return {
         **facts,
         "adapted": adapted,
         "classes": names,
         "validation": decisions.source_priors,
-        "target": decisions.priors if adapted else sums / sums.sum(),
-        "meaning": _NOT_ADAPTED
-        if not adapted
-        else _in_words(names, decisions.source_priors, decisions.priors),
+        "target": now,
+        "verdict": verdict_on_shift(assumption, facts["check"], labelled is not None),
+        "meaning": _NOT_ADAPTED if not adapted else _in_words(names, decisions.source_priors, now),
     }
 
 
-def _unadapted(view: View, scores_target: Any) -> Summary | None:
+def _unadapted(view: View, scores_target: Any, positions: IntArray | None) -> Summary | None:
     """Return the batch as it was before it was adapted; None where that cannot be told."""
     decisions: Decisions[Policy] = view.decisions
     policy = decisions.policy
     if scores_target is not None:
-        given = read_scores(scores_target, policy.classes).values
+        given = read_scores(scores_target, policy.order, scale=policy.calibrator.scale).values
+        given = given if positions is None else given[positions]
         return summarise(policy.calibrator.compact(given), decisions.sample_weight)
-    if (policy.priors <= 0).any() or (policy.source_priors <= 0).any():
+    if decisions.unadapted is not None:
+        return summarise(decisions.unadapted, decisions.sample_weight)
+    source, now = policy.source_priors, policy.priors
+    if ((now <= 0) & (source > 0)).any():
         return None
-    return view.whole.adapted(policy.source_priors / policy.priors)
+    # A class that validation lacks was never adapted.
+    back = np.divide(source, now, out=np.ones_like(now), where=source > 0)
+    return view.whole.adapted(back)
 
 
 def _in_words(names: list[str], before: FloatArray, after: FloatArray) -> str:
-    # Of two classes, which mirror each other, people think of the positive one.
-    k = 1 if len(names) == 2 else int(np.argmax(np.abs(after - before)))
+    k = shift.most_moved(before, after)
     if abs(after[k] - before[k]) < 0.005:
         return "The class proportions are estimated to be what they were at validation."
     verb = "more" if after[k] > before[k] else "less"
+    points = shares_in_words(before[k], after[k])
     return (
         f"Class {names[k]} is estimated to be {verb} frequent than at validation: "
-        f"{before[k]:.1%} then, {after[k]:.1%} now."
+        f"{share(before[k])} then, {share(after[k])} now, {points}."
     )

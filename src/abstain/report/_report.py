@@ -1,5 +1,7 @@
 """Report: the page about a batch of decisions, as facts, JSON or HTML."""
 
+from __future__ import annotations
+
 import html
 import json
 import os
@@ -10,12 +12,16 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from abstain._files import write_text
-from abstain.decisions import Decisions
+from abstain._logs import aside, logger, stopwatch
+from abstain.decisions import Decisions, check_decisions
 from abstain.policy import Policy
 from abstain.report._facts import facts_of
 from abstain.report._html import render
+from abstain.summaries import LabelledSummary
 
 __all__ = ["Report"]
+
+_logger = logger("report")
 
 
 class Report:
@@ -31,6 +37,8 @@ class Report:
     scores_val, y_val : array-like, optional
         The validation scores and labels, on the scale the decisions were made on. With them the
         page says what moved and how far to trust the estimates.
+    labelled : LabelledSummary, optional
+        The same, where it is known already: calibrated and not adapted.
     scores_target : array-like, optional
         The scores of the decided rows; needed only where a class is estimated to have vanished.
     ids : array-like of shape (n,), optional
@@ -75,6 +83,7 @@ class Report:
         *,
         scores_val: ArrayLike | None = None,
         y_val: ArrayLike | None = None,
+        labelled: LabelledSummary | None = None,
         scores_target: ArrayLike | None = None,
         ids: ArrayLike | None = None,
         id_name: str = "row",
@@ -85,10 +94,12 @@ class Report:
         inputs: Sequence[str | os.PathLike[str]] = (),
         random_state: int = 0,
     ) -> None:
+        check_decisions(decisions)
         self._decisions = decisions
         self._options: dict[str, Any] = {
             "scores_val": scores_val,
             "y_val": y_val,
+            "labelled": labelled,
             "scores_target": scores_target,
             "ids": ids,
             "id_name": id_name,
@@ -103,7 +114,11 @@ class Report:
     @cached_property
     def facts(self) -> dict[str, Any]:
         """Everything the page says, as plain data."""
-        return facts_of(self._decisions, **self._options)
+        lap = stopwatch()
+        with aside():
+            found = facts_of(self._decisions, **self._options)
+        _logger.info("the facts of the page were found in %.2f s", lap())
+        return found
 
     @property
     def headline(self) -> str:

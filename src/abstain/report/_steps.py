@@ -6,6 +6,8 @@ at some positions: by how much the draws differ from what the probabilities alon
 slowly with the budget, and is interpolated between them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -17,7 +19,7 @@ from abstain.decisions import Decisions
 from abstain.estimation import EstimatedValue
 from abstain.metrics import BudgetCurve, Point
 from abstain.policy import Policy
-from abstain.report._drawings import confusion, histogram, proportions, roc_points
+from abstain.report._drawings import confusion, confusions, histogram, proportions, roc_points
 from abstain.report._view import Seen, View
 from abstain.report._words import decimals, headline, metric_title, named, percent
 from abstain.selection import Selection
@@ -31,6 +33,8 @@ _ALTERNATIVES = ("max-probability", "entropy", "js-divergence", "random")
 # shown, except where the page opens.
 EVERY = 4
 FEW_DRAWS = 80
+# Of more classes than this a draw takes long, and there are fewer.
+MANY_CLASSES = 20
 
 
 class Slider(NamedTuple):
@@ -62,8 +66,22 @@ def budget_grid(rate: float, n_steps: int) -> FloatArray:
     return grid
 
 
-def slider(view: View, groups: IntArray | None) -> Slider:
-    """Return what the page shows at each position of the slider."""
+def slider(
+    view: View, groups: IntArray | None, *, errors: FloatArray, too_narrow: bool = False
+) -> Slider:
+    """Return what the page shows at each position of the slider.
+
+    Parameters
+    ----------
+    view : View
+        What was decided.
+    groups : ndarray of int, optional
+        The number of each row's group.
+    errors : ndarray of shape (n_classes, n_classes)
+        What each kind of error costs.
+    too_narrow : bool
+        Whether intervals are to be marked as too narrow.
+    """
     decisions = view.decisions
     rate, estimate = decisions.abstention_rate, decisions.estimate
     budgets = budget_grid(rate, 21 if view.is_large else 41).tolist()
@@ -79,13 +97,13 @@ def slider(view: View, groups: IntArray | None) -> Slider:
         else:
             prediction, abstain = point.choice.apply(view.proba)
         seen = view.seen(point.choice, prediction, abstain)
-        if k and k != chosen and (k % EVERY == 0 or k == len(budgets) - 1):
+        if k and k != chosen and (k % _every(decisions) == 0 or k == len(budgets) - 1):
             known[k] = view.after(point, (seen.prediction, seen.withheld))
         marks |= abstain.astype(np.int64) << k
         shown.append(abstain)
         steps.append(
             {
-                **_drawings(view, point, seen),
+                **_drawings(view, point, seen, errors),
                 "alternatives": {name: values[k] for name, values in others.items()},
                 "groups": None if groups is None else _per_group(groups, abstain),
             }
@@ -93,8 +111,14 @@ def slider(view: View, groups: IntArray | None) -> Slider:
     found = _between(curve.points, known, decisions)
     found[chosen] = estimate.after
     for step, budget, abstain, after in zip(steps, budgets, shown, found, strict=True):
-        step |= _counts(decisions, budget, abstain, after if abstain.any() else estimate.before)
+        value = after if abstain.any() else estimate.before
+        step |= _counts(decisions, budget, abstain, value, too_narrow)
     return Slider(steps, chosen, marks)
+
+
+def _every(decisions: Decisions[Policy]) -> int:
+    """Return how far apart the positions are at which draws are made."""
+    return EVERY if len(decisions.classes) <= MANY_CLASSES else 4 * EVERY
 
 
 def _between(
@@ -147,13 +171,14 @@ def _alternatives(view: View, budgets: list[float], chosen: int) -> dict[str, li
         selection = Selection(score=name, decision="argmax")
         points = selection.curve(view.decisions.metric, view.drawn, budgets).points
         known: dict[int, EstimatedValue] = {}
-        for k in sorted({*range(0, len(points), EVERY), chosen}):
+        for k in sorted({*range(0, len(points), _every(view.decisions)), chosen}):
             # None of them withholds anything at first, so that is the same for all.
             if k == 0 and first is not None:
                 known[0] = first
                 continue
             decided = points[k].choice.apply(view.drawn.proba)
-            n_draws = None if k in (0, chosen) else FEW_DRAWS
+            whole = k in (0, chosen) and len(view.decisions.classes) <= MANY_CLASSES
+            n_draws = None if whole else FEW_DRAWS
             known[k] = view.after(points[k], decided, n_draws=n_draws)
         first = known[0]
         found[name] = [each.value for each in _between(points, known, view.decisions)]
@@ -161,7 +186,11 @@ def _alternatives(view: View, budgets: list[float], chosen: int) -> dict[str, li
 
 
 def _counts(
-    decisions: Decisions[Policy], budget: float, abstain: Mask, after: EstimatedValue
+    decisions: Decisions[Policy],
+    budget: float,
+    abstain: Mask,
+    after: EstimatedValue,
+    too_narrow: bool,
 ) -> dict[str, Any]:
     """Return how many are withheld and what that is worth, in numbers and in words."""
     rate = float(np.average(abstain, weights=decisions.sample_weight))
@@ -182,33 +211,37 @@ def _counts(
             after=after.value,
             interval=after.interval,
             level=after.level,
+            too_narrow=too_narrow,
         ),
         "text": {
             "budget": percent(budget),
             "withheld": f"{withheld:,}",
             "rate": percent(rate),
             "value": decimals(after.value),
-            "interval": f"{decimals(low)} to {decimals(high)}",
+            "interval": f"{decimals(low)} to {decimals(high)}"
+            + (" (too narrow)" if too_narrow else ""),
         },
     }
 
 
-def _drawings(view: View, point: Point, seen: Seen) -> dict[str, Any]:
+def _drawings(view: View, point: Point, seen: Seen, errors: FloatArray) -> dict[str, Any]:
     """Return what is drawn, and which cases it is about."""
     decisions = view.decisions
     # The words of a score from outside are those of the rule that was decided by.
     region = point.choice.region if decisions.values is None else decisions.choice.region
     names = [str(name) for name in decisions.classes.tolist()]
-    score, label = None, f"probability of {names[-1]}"
+    score, label = None, f"p({names[-1]})"
     if len(names) > 2:
         score = view.score(region, seen)
         label = "probability of the predicted class" if score is None else region.score_label
     rule, positive = point.choice.rule, named(names[-1])
     threshold = rule.threshold
+    matrix = confusion(seen) * (view.whole.total / view.drawn.total)
     return {
         "region": region.in_words(positive),
         "rule": rule.in_words(positive),
-        "confusion": (confusion(seen) * (view.whole.total / view.drawn.total)).tolist(),
+        **confusions(matrix),
+        "error_cost": float((matrix * errors).sum()),
         "threshold": threshold if threshold is None else min(max(threshold, 0.0), 1.0),
         "proportions": proportions(seen.kept),
         "histogram": histogram(seen, score, label, len(decisions)),

@@ -5,6 +5,8 @@ proportions is drawn, decided about as if without labels, and then compared with
 batch has a cut of its own, or the luck of one would be counted many times.
 """
 
+from __future__ import annotations
+
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -21,8 +23,8 @@ from abstain.decisions import Decisions
 from abstain.evaluation import dirichlet_priors, shifted_rows
 from abstain.exceptions import AbstainError, AssumptionWarning, RepairWarning
 from abstain.policy import Policy
+from abstain.report._validation import Validation
 from abstain.selection import Selection
-from abstain.summaries import LabelledSummary
 
 __all__ = ["trust"]
 
@@ -35,7 +37,7 @@ UNLIKELY = 0.05
 
 
 def trust(
-    decisions: Decisions[Policy], scores_val: Any, labelled: LabelledSummary | None, *, seed: int
+    decisions: Decisions[Policy], validation: Validation | None, *, seed: int
 ) -> dict[str, Any]:
     """Return a reliability diagram, a back-test and the certificate, as far as there are data."""
     certificate = decisions.certificate
@@ -45,10 +47,18 @@ def trust(
         "reason": None,
         "certificate": None if certificate is None else str(certificate),
     }
-    if labelled is None:
-        facts["reason"] = "There is no validation data with this report."
+    if validation is None:
+        facts["reason"] = (
+            "There is no validation data with this report: pass scores_val and y_val to it, the "
+            "scores and labels that the rule was made from."
+        )
         return facts
-    codes = labelled.labels
+    if validation.is_compact:
+        facts["reason"] = (
+            "A back-test needs the validation rows; only sums over them came with this report."
+        )
+        return facts
+    codes = validation.codes
     rows = np.bincount(codes, minlength=len(decisions.classes))
     movable = rows >= 2 * FEWEST_PER_CLASS
     # One class alone cannot become rarer or more frequent.
@@ -58,14 +68,13 @@ def trust(
         )
         return facts
     rng = np.random.default_rng(seed)
-    folds = [
-        fold for _ in range(N_SHIFTS // 2) for fold in _folds(decisions, scores_val, codes, rng)
-    ]
+    folds = [fold for _ in range(N_SHIFTS // 2) for fold in _folds(decisions, validation, rng)]
     both = folds[:2]
     facts["reliability"] = _reliability(
         np.concatenate([fold.abstainer.calibrator_.predict_proba(fold.scores) for fold in both]),
         np.concatenate([fold.codes for fold in both]),
         decisions.level,
+        [str(name) for name in decisions.classes.tolist()],
     )
     facts["back_test"] = _back_test(decisions, folds, movable, rng)
     return facts
@@ -78,23 +87,32 @@ class _Fold:
     abstainer: Abstainer
     scores: Any
     codes: IntArray
+    weight: FloatArray | None
+
+    def weight_of(self, rows: Any) -> FloatArray | None:
+        return None if self.weight is None else self.weight[rows]
 
 
 def _folds(
-    decisions: Decisions[Policy], scores: Any, codes: IntArray, rng: np.random.Generator
+    decisions: Decisions[Policy], validation: Validation, rng: np.random.Generator
 ) -> list[_Fold]:
     """Fit on each half of the validation data, to test on the other."""
+    scores, codes, weight = validation.scores, validation.codes, validation.weight
     halves = _halves(codes, rng)
     folds = []
     for fitting, testing in (halves, halves[::-1]):
-        abstainer = _abstainer(decisions)
+        abstainer = _abstainer(decisions, validation)
         with warnings.catch_warnings():
             # That a half lacks a rare class is said with the back-test.
             warnings.simplefilter("ignore", RepairWarning)
             abstainer.fit(
-                scores[fitting], decisions.classes[codes[fitting]], classes=decisions.classes
+                scores[fitting],
+                decisions.classes[codes[fitting]],
+                sample_weight=None if weight is None else weight[fitting],
+                classes=decisions.classes,
             )
-        folds.append(_Fold(abstainer, scores[testing], codes[testing]))
+        unseen = None if weight is None else weight[testing]
+        folds.append(_Fold(abstainer, scores[testing], codes[testing], unseen))
     return folds
 
 
@@ -105,7 +123,7 @@ def _halves(codes: IntArray, rng: np.random.Generator) -> tuple[IntArray, IntArr
     return order[::2], order[1::2]
 
 
-def _abstainer(decisions: Decisions[Policy]) -> Abstainer:
+def _abstainer(decisions: Decisions[Policy], validation: Validation) -> Abstainer:
     """Return an abstainer that decides as was decided, to be fitted anew."""
     policy = decisions.policy
     selection = policy.selection or Selection(score=decisions.choice.region.order)
@@ -115,9 +133,9 @@ def _abstainer(decisions: Decisions[Policy]) -> Abstainer:
         # A score from outside would need its draws again.
         score=selection.score if decisions.values is None else None,
         decision=selection.decision,
-        calibration=clone(policy.calibrator.picked),
+        calibration=clone(policy.calibrator.picked).set_params(scale=validation.scale),
         shift=policy.shift or "auto",
-        scale=policy.calibrator.scale,
+        scale=validation.scale,
         level=decisions.level,
         random_state=0,
     )
@@ -164,7 +182,7 @@ def _tested(decisions: Decisions[Policy], fold: _Fold, rows: IntArray) -> dict[s
             # What speaks against a simulated batch is no news about the real one.
             warnings.simplefilter("ignore", AssumptionWarning)
             warnings.simplefilter("ignore", RepairWarning)
-            found = fold.abstainer.decide(fold.scores[rows])
+            found = fold.abstainer.decide(fold.scores[rows], fold.weight_of(rows))
     except AbstainError:
         # A draw that a shift cannot be told from says nothing about the others.
         return None
@@ -173,6 +191,7 @@ def _tested(decisions: Decisions[Policy], fold: _Fold, rows: IntArray) -> dict[s
         fold.codes[rows][kept],
         found.proba[kept],
         prediction=found.columns[kept],
+        sample_weight=fold.weight_of(rows[kept]),
     )
     if not np.isfinite([realised, after.value]).all():
         return None
@@ -197,10 +216,9 @@ def _shifts(
     decisions: Decisions[Policy], movable: Mask, rng: np.random.Generator
 ) -> list[FloatArray]:
     """Return proportions of the classes that can be moved: as then, as now, and around them."""
-    then, now = (
-        priors[movable] / priors[movable].sum()
-        for priors in (decisions.source_priors, decisions.priors)
-    )
+    then, now = decisions.source_priors[movable], decisions.priors[movable]
+    # Where none of them is left now, as then is all that there is.
+    then, now = (one / one.sum() for one in (then, now if now.sum() > 0 else then))
     shifts = [then, now]
     if len(then) == 2:
         odds = then[1] / max(then[0], 1e-12) * np.geomspace(1 / 6, 6, N_SHIFTS - 2)
@@ -211,7 +229,9 @@ def _shifts(
     return shifts + [0.5 * then + 0.5 * other for other in drawn]
 
 
-def _reliability(proba: FloatArray, codes: IntArray, level: float) -> dict[str, Any]:
+def _reliability(
+    proba: FloatArray, codes: IntArray, level: float, names: list[str]
+) -> dict[str, Any]:
     """Return observed frequencies in bins of equal mass, with intervals."""
     binary = proba.shape[1] == 2
     values = proba[:, 1] if binary else proba.max(axis=1)
@@ -228,7 +248,7 @@ def _reliability(proba: FloatArray, codes: IntArray, level: float) -> dict[str, 
         if len(part)
     ]
     return {
-        "what": "the positive class" if binary else "the most likely class",
+        "what": f"p({names[1]})" if binary else "probability of the most likely class",
         "bins": bins,
         "error": expected_calibration_error(codes, proba, classes=range(proba.shape[1])),
         "rows": len(codes),

@@ -4,6 +4,8 @@ Values are those of the whole batch. Of very many rows, pictures are drawn from 
 noise of labels from less still, to be put around the value.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -1,5 +1,7 @@
 """Numbers and names as people write them: the words of the page, made once in Python."""
 
+from __future__ import annotations
+
 import re
 
 import numpy as np
@@ -14,6 +16,8 @@ __all__ = [
     "metric_title",
     "named",
     "percent",
+    "share",
+    "shares_in_words",
     "value_in_words",
 ]
 
@@ -63,6 +67,29 @@ def percent(share: float) -> str:
     return f"{text.removesuffix('.0')}%"
 
 
+def share(part: float) -> str:
+    """Return a share of a table: always with one decimal.
+
+    Examples
+    --------
+    >>> share(0.25)
+    '25.0%'
+    """
+    return f"{part:.1%}"
+
+
+def shares_in_words(before: float, after: float) -> str:
+    """Return by how much a share moved, as the two figures beside it say it.
+
+    Examples
+    --------
+    >>> shares_in_words(0.1004, 0.1668)  # 10.0% and 16.7%
+    '6.7 percentage points more'
+    """
+    points = float(f"{after:.1%}"[:-1]) - float(f"{before:.1%}"[:-1])
+    return f"{abs(points):.1f} percentage points {'less' if points < 0 else 'more'}"
+
+
 def decimals(value: float | None) -> str:
     """Return a metric's value with three decimals, or a dash where it is not defined.
 
@@ -86,6 +113,7 @@ def headline(
     after: float,
     interval: tuple[float, float],
     level: float = LEVEL,
+    too_narrow: bool = False,
 ) -> str:
     r"""Return the answer in two sentences.
 
@@ -108,9 +136,10 @@ def headline(
     else:
         verb = "rises" if after > before else "falls"
         change = f"{verb} from {decimals(before)} to {decimals(after)}"
+    mark = "; the back-test says this is too narrow" if too_narrow else ""
     return (
         f"{first} Estimated {title} {change} ({percent(level)} interval {decimals(low)} to "
-        f"{decimals(high)})."
+        f"{decimals(high)}{mark})."
     )
 
 
