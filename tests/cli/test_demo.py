@@ -43,8 +43,9 @@ def test_the_demo_runs_twice(abstain):
 
 
 def test_the_demo_for_machines(abstain):
-    code, out, _ = abstain("demo", "--json")
+    code, out, _ = abstain("demo", "--json", "--strict")
     assert code == 0
     found = json.loads(out)["abstain, for this metric"]
+    assert found["positive"] == 1
     assert found["withheld"] == 750
     assert found["true_after"] > 0.8

@@ -75,7 +75,11 @@ def test_scores_are_proposed(abstain, clinic):
         assert code == 1
         proposed = [line.strip() for line in err.splitlines()[1:]]
         assert proposed[0] == "--scores 'class_*'  (4 columns whose rows sum to 1)"
-        assert proposed[1] == "--scores 'the age' --scale logits  (numbers from 20 to 80)"
+        assert proposed[1].startswith("--scores class_0  (numbers from 0.")
+        write_columns(Path(f"validation.{suffix}"), {"the age": ages})
+        said = abstain("shift", f"validation.{suffix}", "target.csv")[2]
+        proposed = "--scores 'the age' with --percent or --scale logits  (numbers from 20 to 80)"
+        assert said.splitlines()[1].strip() == proposed
 
 
 def test_labels_groups_and_ids_are_proposed(abstain, clinic):
@@ -137,7 +141,10 @@ def test_numbers_and_categories_as_files_have_them(abstain, clinic):
     names = ("--id", "site", "--group", "site", "--out", "decisions.csv")
     code, out, err = abstain("run", "validation.csv", "t.parquet", *SETTINGS, *names)
     assert code == 0, err
-    assert json.loads(out) == json.loads(abstain("run", "validation.csv", "t.csv", *SETTINGS)[1])
+    found = json.loads(out)
+    assert found.pop("duplicate_ids") == {"count": 2, "rows": 600, "first": ["N", "S"]}
+    assert "2 values of 'site' in t.parquet come more than once, in 600 rows: N, S." in err
+    assert found == json.loads(abstain("run", "validation.csv", "t.csv", *SETTINGS)[1])
     assert Path("decisions.csv").read_text().splitlines()[2].startswith('"S",')
 
 
@@ -154,10 +161,12 @@ def test_labels_that_are_numbers_are_compared_as_numbers(abstain):
     assert json.loads(abstain(*run)[1])["classes"] == ["3", "0", "1", "2"]
 
 
-def test_a_score_of_the_negative_class_is_refused(abstain, clinic):
+def test_a_single_score_is_of_the_class_it_is_named_by(abstain, clinic):
     names = np.array(["healthy", "ill"])
     columns = {"p_healthy": -clinic.scores_val, "ill": names[clinic.y_val]}
     write_columns(Path("validation.csv"), columns)
-    code, _, err = abstain("run", "validation.csv", "validation.csv", *SETTINGS, "--scores", "p_*")
-    assert code == 1
-    assert "a single score must be that of the positive class, 'ill'" in err
+    run = ("run", "validation.csv", "validation.csv", *SETTINGS, "--scores", "p_*", "--json")
+    code, out, err = abstain(*run)
+    assert code == 0, err
+    assert json.loads(out)["positive"] == "healthy"
+    assert json.loads(out)["classes"] == ["ill", "healthy"]

@@ -1,5 +1,7 @@
 """The command line: ``abstain COMMAND``, one file per command."""
 
+from __future__ import annotations
+
 import sys
 
 __all__ = ["main"]

@@ -1,5 +1,7 @@
 """``abstain adapt``: a saved rule and recent predictions in, the rule for today out."""
 
+from __future__ import annotations
+
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["adapt"]
 
 
-@click.command(epilog="Example: abstain adapt triage.json recent.csv --out triage-june.json")
+@click.command(
+    cls=option.Grouped,
+    epilog="Example: abstain adapt triage.json recent.csv --out triage-june.json",
+)
 @option.policy
 @option.batch
 @option.scores
+@option.reading()
 @click.option("--out", type=option.FILE, help="Save the adapted rule as JSON.")
 @click.option(
     "--drop-certificate", is_flag=True, help="Choose again although the rule is certified."
@@ -32,6 +38,7 @@ def adapt(
     batch: Path,
     *,
     scores: str,
+    reading: option.Reading,
     out: Path | None,
     drop_certificate: bool,
     force: bool,
@@ -43,7 +50,7 @@ def adapt(
     BATCH holds recent rows; no labels are needed. Says whether a change of proportions explains
     the recent scores; if not, do not use the adapted rule.
     """
-    check_outputs(out, force=force)
+    check_outputs(out, inputs=(batch,), force=force)
 
     from abstain import Policy
     from abstain.cli._summary import facts, lines
@@ -51,13 +58,14 @@ def adapt(
     from abstain.exceptions import AssumptionWarning
 
     old = Policy.load(policy)
-    recent = read_predictions(batch, scores=scores).scores_for(old.classes)
+    rows = read_predictions(batch, scores=scores, reading=reading, rule=old)
+    recent = rows.scores_for(old.classes)
     new = old.adapt(recent, drop_certificate=drop_certificate)
     with warnings.catch_warnings():
         # The same rows, of which adapting has warned.
         warnings.simplefilter("ignore", AssumptionWarning)
         now, before = new.apply(recent), old.apply(recent)
-    found = facts(replace(now, assumption=new.assumption)) | _changes(old, before)
+    found = facts(replace(now, assumption=new.assumption)) | _changes(old, before) | rows.remarks
     said = [*lines(found), "", _old_rule(found)]
     stop_on_doubts(found, said, as_json, strict=strict)
     emit(found, said, as_json)
@@ -66,7 +74,7 @@ def adapt(
     wrote("the rule", out)
 
 
-def _changes(old: "Policy", before: "Decisions[Policy]") -> dict[str, Any]:
+def _changes(old: Policy, before: Decisions[Policy]) -> dict[str, Any]:
     return {"old_priors": old.priors, "old_withheld": int(before.abstain.sum())}
 
 

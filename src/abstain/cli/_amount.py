@@ -1,34 +1,41 @@
 """The options that say how much to withhold: a budget, a target, a cost; and how sure."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from abstain.cli._options import FILE, check_with
+from abstain.cli._options import FILE, check_with, fraction
+from abstain.cli._spelling import spelled
 
-__all__ = ["amount", "amount_options"]
+__all__ = ["amount", "amount_options", "budget_of"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _budget(text: str) -> float:
+def budget_of(text: str) -> float:
+    """Return the fraction or the count that a budget is typed as."""
     from abstain._inputs import check_budget
 
     try:
         value: float = int(text)
     except ValueError:
-        value = float(text)
+        value = fraction(text)
     return check_budget(value)
 
 
 def _goal(text: str) -> float | dict[str, float]:
     """Read ``0.95`` or ``sensitivity=0.85,specificity=0.80``."""
-    try:
-        return float(text)
-    except ValueError:
-        pass
+    if "=" not in text:
+        try:
+            return fraction(text)
+        except ValueError as error:
+            raise ValueError(
+                f"{text!r} must be a number or NAME=NUMBER, e.g. sensitivity=0.85,specificity=0.8"
+            ) from error
     goals = {}
     for part in text.split(","):
         name, equals, number = part.strip().rpartition("=")
@@ -36,7 +43,7 @@ def _goal(text: str) -> float | dict[str, float]:
             raise ValueError(
                 f"{part!r} must be a number or NAME=NUMBER, e.g. sensitivity=0.85,specificity=0.8"
             )
-        goals[name] = float(number)
+        goals[name] = fraction(number)
     return goals
 
 
@@ -49,7 +56,7 @@ def _range(text: str) -> tuple[float, float]:
     low, separator, high = text.partition(":")
     if not separator:
         raise ValueError(f"{text!r} must be LOW:HIGH, e.g. 0.01:0.2")
-    return float(low), float(high)
+    return fraction(low), fraction(high)
 
 
 def _matrix(path: Path) -> Any:
@@ -61,13 +68,14 @@ def _matrix(path: Path) -> Any:
 _OPTIONS = [
     click.option(
         "--budget",
-        callback=check_with(_budget),
-        help="The most that may be withheld: a fraction such as 0.15, or a count such as 200.",
+        callback=check_with(budget_of),
+        help="The most that may be withheld: a fraction such as 0.15 or 15%, or a count such "
+        "as 200.",
     ),
     click.option(
         "--target",
         callback=check_with(_goal),
-        help="Withhold as few as reach this: 0.95, or sensitivity=0.85,specificity=0.80.",
+        help="Withhold as few as reach this: 0.95, 95%, or sensitivity=0.85,specificity=0.80.",
     ),
     click.option(
         "--cost",
@@ -78,7 +86,8 @@ _OPTIONS = [
         "--errors",
         type=FILE,
         callback=check_with(_matrix),
-        help="With --cost: a CSV matrix of what errors cost, a row per true class, no header.  "
+        help="With --cost: a CSV matrix of what errors cost, a row per true class and a "
+        "column per predicted one, of two classes the negative first, no header.  "
         "[default: every error costs 1]",
     ),
     click.option(
@@ -88,7 +97,7 @@ _OPTIONS = [
     ),
     click.option(
         "--confidence",
-        type=float,
+        callback=check_with(fraction),
         help="Certify the rule with half of the labels, with this confidence, e.g. 0.9.",
     ),
     click.option(
@@ -130,5 +139,5 @@ def amount(
     try:
         costs = None if cost is None else Cost(cost, errors, value_of_metric=value_of_metric)
     except (TypeError, ValueError) as error:
-        raise click.UsageError(str(error)) from error
+        raise click.UsageError(spelled(str(error))) from error
     return {**others, "budget": budget, "target": target, "cost": costs}

@@ -1,6 +1,10 @@
 """``abstain apply``: a saved rule and new predictions in, decisions out."""
 
+from __future__ import annotations
+
+import shlex
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,12 +14,18 @@ from abstain.cli._output import check_outputs, emit, stop_on_doubts, wrote
 __all__ = ["apply"]
 
 
-@click.command(epilog="Example: abstain apply triage.json batch.csv --scores p_ill --out out.csv")
+@click.command(
+    cls=option.Grouped,
+    epilog="Example: abstain apply triage.json batch.csv --scores p_ill --out out.csv",
+)
 @option.policy
 @option.batch
 @option.scores
 @option.identifier
+@option.at_most
+@option.reading(refer=True)
 @option.out
+@option.sort
 @option.force
 @option.strict
 @option.as_json
@@ -25,27 +35,63 @@ def apply(
     *,
     scores: str,
     identifier: str | None,
+    at_most: int | None,
+    reading: option.Reading,
     out: Path | None,
+    sort: str,
     force: bool,
     strict: bool,
     as_json: bool,
 ) -> None:
     """Decide about the rows of BATCH by the rule in POLICY, as it stands.
 
-    Scores must be of the classifier, and on the scale, that the policy was made with.
+    Scores must be of the classifier, and on the scale, that the policy was made with. Prints
+    the class proportions that the rule was made for beside those estimated for BATCH, and what
+    to do if they moved.
     """
-    check_outputs(out, force=force)
+    check_outputs(table=out, inputs=(policy, batch), force=force)
 
     from abstain import Policy
+    from abstain._files import landing
     from abstain.cli._summary import facts, lines
-    from abstain.cli._tables import read_predictions, write_decisions
+    from abstain.cli._tables import read_predictions
+    from abstain.cli._writing import save_decisions
 
     rule = Policy.load(policy)
-    rows = read_predictions(batch, scores=scores, identifier=identifier)
-    decisions = rule.apply(rows.scores_for(rule.classes))
-    found = facts(decisions)
-    stop_on_doubts(found, lines(found), as_json, strict=strict)
+    rows = read_predictions(
+        batch, scores=scores, identifier=identifier, reading=reading, rule=rule
+    )
+    told = rows.aside(rule.classes)
+    if at_most is not None:
+        told["at_most"] = at_most
+    decisions = rule.apply(rows.scores_for(rule.classes), **told)
+    found = facts(decisions, stored=True) | rows.remarks
+    found["adapt"] = _suggested(found, [policy, batch], ["--scores", scores, *reading.typed()])
+    said = [*lines(found), *_advice(found)]
+    stop_on_doubts(found, said, as_json, strict=strict)
     if out is not None:
-        write_decisions(out, decisions, rows.ids, rows.id_name)
-    emit(found, lines(found), as_json)
+        with landing() as place:
+            first = sort == "pressing"
+            save_decisions(place, out, decisions, rows, (policy, rows), pressing_first=first)
+    emit(found, said, as_json)
     wrote("decisions", out)
+
+
+def _suggested(found: dict[str, Any], files: list[Path], options: list[str]) -> str | None:
+    """Return the command that makes the rule for these rows, where their proportions moved."""
+    if not found["priors"]["moved"] or found["certificate"] is not None:
+        return None
+    out = files[0].with_name(f"{files[0].stem}-adapted{files[0].suffix}")
+    return shlex.join(["abstain", "adapt", *map(str, files), *options, "--out", str(out)])
+
+
+def _advice(found: dict[str, Any]) -> list[str]:
+    if found["adapt"] is not None:
+        return [
+            "The class proportions moved from those that the rule was made for. For the rule as "
+            "it is for these rows:",
+            f"  {found['adapt']}",
+        ]
+    if found["priors"]["moved"]:
+        return ["The class proportions moved; the rule is certified and holds all the same."]
+    return []

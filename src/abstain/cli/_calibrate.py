@@ -1,5 +1,7 @@
 """``abstain calibrate``: how well scores can be calibrated, and calibrated probabilities."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +19,24 @@ METHODS = {
 
 
 @click.command(
+    cls=option.Grouped,
     epilog="Example: abstain calibrate validation.csv batch.csv --scores p_ill --label ill "
-    "--out calibrated.csv"
+    "--out calibrated.csv",
 )
 @option.validation
 @click.argument("batch", type=option.FILE, required=False)
 @option.scores
 @option.label
+@option.positive
 @option.identifier
+@option.reading()
 @option.scale
 @option.calibration
-@click.option("--out", type=option.FILE, help="Write the probabilities of BATCH (CSV, Parquet).")
+@click.option(
+    "--out",
+    type=option.FILE,
+    help="Write the probabilities of BATCH: .csv, .csv.gz, .tsv, .parquet or .xlsx.",
+)
 @option.force
 @option.as_json
 def calibrate(
@@ -36,7 +45,9 @@ def calibrate(
     *,
     scores: str,
     label: str,
+    positive: str | None,
     identifier: str | None,
+    reading: option.Reading,
     scale: Any,
     calibration: str,
     out: Path | None,
@@ -50,27 +61,41 @@ def calibrate(
     """
     if (batch is None) != (out is None):
         raise click.UsageError("BATCH and --out go together: what to calibrate, and where to.")
-    check_outputs(out, force=force)
+    check_outputs(table=out, inputs=(validation, batch), force=force)
 
+    import pyarrow as pa
+
+    from abstain._files import landing
+    from abstain._inputs import read_scores
     from abstain.cli._calibrated import fitted_calibrator
-    from abstain.cli._tables import read_predictions, write_columns
+    from abstain.cli._positive import settled_classes
+    from abstain.cli._tables import read_predictions
+    from abstain.cli._writing import save_table
 
-    source = read_predictions(validation, scores=scores, label=label)
-    fitted = fitted_calibrator(source, calibration, scale)
-    values = source.array_for(fitted.classes_)
+    source = read_predictions(
+        validation, scores=scores, label=label, reading=reading.of_validation, scale=scale
+    )
+    classes = settled_classes(source, positive)
+    fitted, given = fitted_calibrator(source, calibration, scale, classes)
+    values, order = given.values, given.order
     found = {
         "rows": len(values),
+        "positive": order.positive,
         "selected": fitted.name,
         "methods": _measured(values, source.labels, fitted.classes_, scale),
     }
     emit(found, _lines(found), as_json)
     if batch is not None and out is not None:
-        rows = read_predictions(batch, scores=scores, identifier=identifier)
-        proba = fitted.predict_proba(rows.array_for(fitted.classes_))
+        rows = read_predictions(
+            batch, scores=scores, identifier=identifier, reading=reading, scale=scale
+        )
+        scores_new = read_scores(rows.scores_for(order.columns), order, scale=scale).values
+        proba = fitted.predict_proba(scores_new)
         columns = {} if rows.ids is None else {rows.id_name: rows.ids}
         for name, column in zip(fitted.classes_, proba.T, strict=True):
             columns[f"p_{name}"] = column
-        write_columns(out, columns)
+        with landing() as place:
+            save_table(place, out, pa.table(columns), (source, rows))
         wrote("calibrated probabilities", out)
 
 
@@ -112,4 +137,6 @@ def _lines(found: dict[str, Any]) -> list[str]:
             f"{mark} {name:<12}  {values['log_loss']:>9.4f}  {values['brier_score']:>8.4f}  "
             f"{values['calibration_error']:>17.4f}"
         )
+    if found["positive"] is not None:
+        lines.insert(0, f"Positive class: {found['positive']}")
     return [*lines, f"* used: {found['selected']}"]

@@ -1,14 +1,25 @@
 """Two files of predictions as the library sees them: calibrated, then summarised."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from abstain import calibration as calibrations
 from abstain._flow import labelled_rows
-from abstain._inputs import FloatArray, Scale, check_labels
+from abstain._inputs import (
+    ClassOrder,
+    FloatArray,
+    LabelledScores,
+    Scale,
+    check_labels,
+    read_labelled,
+    read_scores,
+)
 from abstain.calibration import Calibrator
 from abstain.summaries import LabelledSummary
 
 if TYPE_CHECKING:
+    from abstain.cli._positive import Classes
     from abstain.cli._tables import Predictions
 
 __all__ = ["Calibrated", "calibrated", "fitted_calibrator"]
@@ -20,23 +31,37 @@ class Calibrated(NamedTuple):
     calibrator: Calibrator
     labelled: LabelledSummary
     proba: FloatArray
+    order: ClassOrder
 
 
 def fitted_calibrator(
-    source: "Predictions", calibration: str, scale: Scale, **options: Any
-) -> Calibrator:
-    """Return a calibrator fitted on labelled predictions, as what was picked."""
+    source: Predictions, calibration: str, scale: Scale, classes: Classes, **options: Any
+) -> tuple[Calibrator, LabelledScores]:
+    """Return a calibrator fitted on labelled predictions, as what was picked, and the scores."""
     calibrator = calibrations.get(calibration, scale=scale, **options)
-    scores = source.array_for(source.classes or ())
-    return calibrator.fit(scores, source.labels, classes=source.classes).picked
+    given = read_labelled(
+        source.scores,
+        source.labels,
+        scale=scale,
+        classes=classes.columns,
+        positive=classes.positive,
+    )
+    calibrator.fit(given.values, source.labels, classes=given.order.classes)
+    return calibrator.picked, given
 
 
 def calibrated(
-    source: "Predictions", new: "Predictions", calibration: str, scale: Scale, **options: Any
+    source: Predictions,
+    new: Predictions,
+    calibration: str,
+    scale: Scale,
+    classes: Classes,
+    **options: Any,
 ) -> Calibrated:
     """Calibrate on labelled predictions, and calibrate both with that."""
-    calibrator = fitted_calibrator(source, calibration, scale, **options)
-    classes = calibrator.classes_
-    codes = check_labels(source.labels, classes=classes)
-    labelled = labelled_rows(calibrator, source.array_for(classes), codes, None)
-    return Calibrated(calibrator, labelled, calibrator.compact(new.array_for(classes)))
+    calibrator, given = fitted_calibrator(source, calibration, scale, classes, **options)
+    order = given.order
+    codes = check_labels(source.labels, classes=order.classes)
+    labelled = labelled_rows(calibrator, given.values, codes, None)
+    scores = read_scores(new.scores_for(order.columns), order, scale=scale).values
+    return Calibrated(calibrator, labelled, calibrator.compact(scores), order)

@@ -4,16 +4,34 @@ Nothing is taken silently. When a column is missing the message lists what it ma
 exact option to add.
 """
 
+from __future__ import annotations
+
 import glob
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import csv, parquet
+import pyarrow.compute as pc
+from pyarrow import parquet
 
-__all__ = ["column_names", "found_files", "missing_column", "read_columns"]
+from abstain.cli._excel import sheet_table
+from abstain.cli._header import listed
+from abstain.cli._reading import AS_FOUND, Reading
+from abstain.cli._text import first_rows, read_text, text_format
+
+__all__ = [
+    "column_names",
+    "found_files",
+    "is_workbook",
+    "missing_column",
+    "quoted",
+    "read_columns",
+    "read_parts",
+    "stacked",
+]
 
 _SAMPLE = 2_000
 _MOST_LABELS = 50
@@ -33,28 +51,42 @@ def found_files(path: Path) -> list[Path]:
     return files
 
 
-def column_names(path: Path) -> list[str]:
+def column_names(path: Path, reading: Reading = AS_FOUND) -> list[str]:
     """Return the names of a file's columns, reading as little of it as possible."""
-    try:
-        if path.suffix == ".parquet":
-            names: list[str] = parquet.read_schema(path).names
-        else:
-            with csv.open_csv(path) as reader:
-                names = reader.schema.names
-    except (pa.ArrowInvalid, StopIteration) as error:
-        raise _unreadable(path, error) from error
+    if is_workbook(path):
+        names: list[str] = sheet_table(path, reading.sheet).column_names
+    elif path.suffix == ".parquet":
+        with _as_table(path):
+            names = parquet.read_schema(path).names
+    else:
+        names = list(text_format(path, reading).names)
     return names
 
 
 def read_columns(
-    files: Sequence[Path], names: Sequence[str], *, as_text: Sequence[str] = ()
+    files: Sequence[Path],
+    names: Sequence[str],
+    *,
+    as_text: Sequence[str] = (),
+    reading: Reading = AS_FOUND,
 ) -> pa.Table:
     """Read columns of all files, one below the other; some of them as text whatever they hold."""
+    return stacked(files, read_parts(files, names, as_text=as_text, reading=reading))
+
+
+def read_parts(
+    files: Sequence[Path], names: Sequence[str], *, as_text: Sequence[str], reading: Reading
+) -> list[pa.Table]:
+    """Read columns of each file."""
     for file in files[1:]:
-        absent = set(names).difference(column_names(file))
+        absent = set(names).difference(column_names(file, reading))
         if absent:
             raise ValueError(f"{file} has no column {sorted(absent)[0]!r}, which {files[0]} has.")
-    tables = [_read(file, list(names), as_text) for file in files]
+    return [_read(file, list(names), as_text, reading) for file in files]
+
+
+def stacked(files: Sequence[Path], tables: Sequence[pa.Table]) -> pa.Table:
+    """Return the tables of all files, one below the other."""
     try:
         table = pa.concat_tables(tables, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
@@ -66,61 +98,88 @@ def read_columns(
     return table
 
 
-def missing_column(path: Path, wanted: str, option: str) -> ValueError:
+def is_workbook(path: Path) -> bool:
+    """Tell whether a file is Excel's, by its ending."""
+    if path.suffix.lower() == ".xls":
+        raise ValueError(f"{path} is an old Excel workbook; save it as .xlsx or CSV.")
+    return path.suffix.lower() in (".xlsx", ".xlsm")
+
+
+def missing_column(
+    path: Path, wanted: str, option: str, reading: Reading = AS_FOUND
+) -> ValueError:
     """Return an error that lists the columns there are and proposes the option to add."""
     what = "score column" if option == "--scores" else "column"
-    sample = _sample(path)
+    sample = _sample(path, reading)
     propose: Callable[[str, np.ndarray[Any, Any]], str | None] = {
         "--scores": _as_score,
         "--label": _as_label,
         "--id": _as_id,
         "--group": _as_label,
         "--prediction": _as_label,
+        "--known-labels": _as_label,
     }[option]
     proposed = _families(sample) if option == "--scores" else []
-    for name, values in sample.items():
-        found = propose(name, values)
-        if found is not None:
-            proposed.append(found.replace("OPTION", option))
-    message = f"{path} has no {what} {wanted!r}. Its columns: {', '.join(sample)}."
+    found = [propose(name, values) for name, values in sample.items()]
+    # What can be taken as it stands comes before what would have to be something else.
+    proposed += sorted(
+        (line.replace("OPTION", option) for line in found if line is not None),
+        key=lambda line: "--scale" in line,
+    )
+    message = f"{path} has no {what} {wanted!r}. Its columns: {listed(sample)}."
     if not proposed:
         return ValueError(f"{message} Name the right one with {option}.")
-    listed = "".join(f"\n  {line}" for line in proposed[:_MOST_PROPOSED])
-    return ValueError(f"{message} Add the option that is right:{listed}")
+    lines = "".join(f"\n  {line}" for line in proposed[:_MOST_PROPOSED])
+    return ValueError(f"{message} Add the option that is right:{lines}")
 
 
-def _read(path: Path, names: list[str], as_text: Sequence[str]) -> pa.Table:
-    try:
-        if path.suffix == ".parquet":
-            return parquet.read_table(path, columns=names)
-        # An id like 00123 is a name, not a number.
-        types = {name: pa.string() for name in as_text}
-        return csv.read_csv(
-            path,
-            convert_options=csv.ConvertOptions(include_columns=names, column_types=types),
-        )
-    except pa.ArrowInvalid as error:
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: Path, error: Exception) -> ValueError:
-    return ValueError(f"{path} cannot be read as a table: {error}")
-
-
-def _sample(path: Path) -> dict[str, Any]:
-    """Return the first rows of each column."""
+def _read(path: Path, names: list[str], as_text: Sequence[str], reading: Reading) -> pa.Table:
+    if is_workbook(path):
+        table = sheet_table(path, reading.sheet).select(names)
+        return _texts(table, [name for name in as_text if name in names])
     if path.suffix == ".parquet":
+        with _as_table(path):
+            return parquet.read_table(path, columns=names)
+    # An id like 00123 is a name, not a number.
+    return read_text(path, names, reading, as_text=as_text)
+
+
+def _texts(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Turn columns of a workbook into text: whether 17 is a number there depends on the cell."""
+    for name in names:
+        place = table.column_names.index(name)
+        column = table.column(name)
+        # A column of numbers with gaps is still one of whole numbers to who reads it.
+        if (
+            pa.types.is_floating(column.type)
+            and pc.all(pc.equal(column, pc.floor(column))).as_py()
+        ):
+            column = column.cast(pa.int64())
+        table = table.set_column(place, name, column.cast(pa.string()))
+    return table
+
+
+@contextmanager
+def _as_table(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{path} cannot be read as a table: {error}") from error
+
+
+def _sample(path: Path, reading: Reading) -> dict[str, Any]:
+    """Return the first rows of each column."""
+    if is_workbook(path):
+        first = sheet_table(path, reading.sheet).slice(0, _SAMPLE)
+    elif path.suffix == ".parquet":
         batches = parquet.ParquetFile(path).iter_batches(batch_size=_SAMPLE)
-        first = next(batches, None)
+        found = next(batches, None)
+        first = None if found is None else pa.Table.from_batches([found])
     else:
-        with csv.open_csv(path) as reader:
-            first = next(iter(reader), None)
-    if first is None:
-        return dict.fromkeys(column_names(path), np.empty(0))
-    return {
-        name: first.column(name).slice(0, _SAMPLE).to_numpy(zero_copy_only=False)
-        for name in first.schema.names
-    }
+        first = first_rows(path, reading, _SAMPLE)
+    if first is None or not first.num_rows:
+        return dict.fromkeys(column_names(path, reading), np.empty(0))
+    return {name: first.column(name).to_numpy() for name in first.column_names}
 
 
 def _families(sample: dict[str, Any]) -> list[str]:
@@ -139,28 +198,51 @@ def _families(sample: dict[str, Any]) -> list[str]:
 
 
 def _as_score(name: str, values: Any) -> str | None:
+    said, scale = "numbers", ""
+    if values.dtype == object:
+        said, scale, values = _in_text(values)
     if values.dtype.kind != "f" or not values.size or not np.isfinite(values).all():
         return None
     low, high = values.min(), values.max()
-    scale = "" if low >= 0 and high <= 1 else " --scale logits"
-    return f"--scores {_quoted(name)}{scale}  (numbers from {low:.3g} to {high:.3g})"
+    if not scale and not (low >= 0 and high <= 1):
+        scale = " --scale logits" if low < 0 or high > 100 else " with --percent or --scale logits"
+    return f"--scores {quoted(name)}{scale}  ({said} from {low:.3g} to {high:.3g})"
+
+
+def _in_text(values: Any) -> tuple[str, str, Any]:
+    """Return numbers that are written as text: with a sign of percent, with a decimal comma."""
+    texts = [str(value).strip() for value in values.tolist()]
+    percent = all(text.endswith("%") for text in texts)
+    try:
+        numbers = np.array([float(text.rstrip("%").replace(",", ".")) for text in texts])
+    except ValueError:
+        return "", "", np.empty(0)
+    said = "percentages" if percent else "numbers with decimal commas"
+    return said, " --percent" if percent else "", numbers
 
 
 def _as_label(name: str, values: Any) -> str | None:
     if values.dtype.kind == "f":
+        # Whole numbers beside gaps, as labels are that are known of some rows.
+        there = values[~np.isnan(values)]
+        if len(there) == len(values) or (there % 1).any():
+            return None
+        values = there.astype(np.int64)
+    if values.dtype == object and (_in_text(values)[2] % 1).any():
         return None
-    distinct = sorted({str(value) for value in values.tolist()})
+    distinct = sorted({" ".join(str(value).split()) for value in values.tolist()})
     if not 2 <= len(distinct) <= _MOST_LABELS:
         return None
     shown = ", ".join(distinct[:4]) + (", ..." if len(distinct) > 4 else "")
-    return f"OPTION {_quoted(name)}  ({shown})"
+    return f"OPTION {quoted(name)}  ({shown})"
 
 
 def _as_id(name: str, values: Any) -> str | None:
     if values.dtype.kind == "f" or len(set(values.tolist())) < len(values):
         return None
-    return f"--id {_quoted(name)}  (a different value in every row)"
+    return f"--id {quoted(name)}  (a different value in every row)"
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """Return a name as it is typed in a shell."""
     return name if name.replace("_", "").replace("-", "").isalnum() else f"'{name}'"

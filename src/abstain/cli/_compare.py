@@ -1,16 +1,22 @@
 """``abstain compare``: every method side by side, estimated, or realised where labels are."""
 
-from dataclasses import asdict
+from __future__ import annotations
+
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from abstain._numerics import aligned
 from abstain.cli import _options as option
+from abstain.cli._amount import budget_of
 from abstain.cli._output import emit, stop_on_doubts
 
 if TYPE_CHECKING:
     from abstain._flow import Basis
+    from abstain._inputs import ClassOrder
+    from abstain.cli._positive import Classes
     from abstain.cli._tables import Predictions
     from abstain.evaluation import ResultTable
     from abstain.summaries import LabelledSummary, Summary
@@ -37,9 +43,14 @@ def _names(text: str | None) -> list[str]:
     return names
 
 
+def _budgets(texts: tuple[str, ...]) -> tuple[float, ...]:
+    return tuple(budget_of(text) for text in texts)
+
+
 @click.command(
+    cls=option.Grouped,
     epilog="Example: abstain compare validation.csv batch.csv --label ill --scores p_ill "
-    "--metric auroc --budget 0.1 --budget 0.3 --target-label ill"
+    "--metric auroc --budget 0.1 --budget 0.3 --target-label ill",
 )
 @option.validation
 @option.batch
@@ -47,11 +58,12 @@ def _names(text: str | None) -> list[str]:
 @click.option(
     "--budget",
     "budgets",
-    type=click.FloatRange(0, 1, max_open=True),
     multiple=True,
-    default=(0.15,),
+    default=("0.15",),
     show_default=True,
-    help="The largest fraction that may be withheld; may be given several times.",
+    callback=option.check_with(_budgets),
+    help="The most that may be withheld: a fraction such as 0.15, or a count such as 200; may be "
+    "given several times.",
 )
 @click.option(
     "--target-label",
@@ -72,6 +84,8 @@ def _names(text: str | None) -> list[str]:
 )
 @option.scores
 @option.label
+@option.positive
+@option.reading()
 @option.scale
 @option.calibration
 @option.shift
@@ -90,6 +104,8 @@ def compare(
     repeats: int,
     scores: str,
     label: str,
+    positive: str | None,
+    reading: option.Reading,
     level: float,
     strict: bool,
     as_json: bool,
@@ -104,17 +120,32 @@ def compare(
     """
     names = _names(methods)
 
+    from abstain.cli._positive import settled_classes
     from abstain.cli._tables import read_predictions
 
-    source = read_predictions(validation, scores=scores, label=label)
-    new = read_predictions(batch, scores=scores, label=target_label)
+    scale, metric = settings["scale"], settings["metric"]
+    source = read_predictions(
+        validation, scores=scores, label=label, reading=reading.of_validation, scale=scale
+    )
+    new = read_predictions(batch, scores=scores, label=target_label, reading=reading, scale=scale)
+    classes = settled_classes(
+        source, positive, needing=[f"--metric {metric.name}"] if metric.of_positive else []
+    )
+    if classes.columns is not None:
+        # Whatever the order of the columns, the same rows are resampled and withheld.
+        classes = replace(classes, columns=sorted(classes.columns))
+    based = _based(source, new, classes, **_common(settings))
+    named = based.order.positive
     if target_label is None:
-        found = _estimated(names, budgets, level, source, new, **settings)
+        found = _estimated(names, budgets, level, based, **settings)
         said = _lines(found)
     else:
-        table = _realised(names, budgets, repeats, source, new, **settings)
-        found = {"metric": settings["metric"].name, "estimated": False, **table.to_dict()}
+        table = _realised(names, budgets, repeats, source, new, based, **settings)
+        found = {"metric": metric.name, "estimated": False, **table.to_dict()}
         said = [table.to_text()]
+    found["positive"] = named
+    if named is not None:
+        said.append(f"Positive class: {named}")
     stop_on_doubts(found, said, as_json, strict=strict)
     emit(found, said, as_json)
 
@@ -122,14 +153,23 @@ def compare(
 class _Based(NamedTuple):
     """The two files calibrated, and what is estimated of them before anything is chosen."""
 
-    labelled: "LabelledSummary"
-    summary: "Summary"
-    basis: "Basis"
+    labelled: LabelledSummary
+    summary: Summary
+    basis: Basis
+    order: ClassOrder
+
+
+def _common(settings: dict[str, Any]) -> dict[str, Any]:
+    from abstain._inputs import check_seed
+
+    common = {name: settings[name] for name in ("metric", "scale", "calibration", "shift")}
+    return {**common, "seed": check_seed(settings["random_state"])}
 
 
 def _based(
-    source: "Predictions",
-    new: "Predictions",
+    source: Predictions,
+    new: Predictions,
+    classes: Classes,
     *,
     metric: Any,
     scale: Any,
@@ -144,41 +184,45 @@ def _based(
     from abstain.summaries import summarise
 
     estimator = shifts.get(shift)
-    calibrator, labelled, proba = calibrated(
-        source, new, calibration, scale, estimating_shift=estimator.name != "none"
+    _, labelled, proba, order = calibrated(
+        source, new, calibration, scale, classes, estimating_shift=estimator.name != "none"
     )
-    metric.check_n_classes(len(calibrator.classes_))
+    metric.check_n_classes(len(order.classes))
     summary = summarise(proba if metric.ranks else both_columns(proba))
-    basis = basis_of(estimator, labelled, summary, seed, calibrator.classes_.tolist())
+    basis = basis_of(estimator, labelled, summary, seed, order.classes.tolist())
     warn_of(basis.assumption)
-    return _Based(labelled, summary, basis)
+    return _Based(labelled, summary, basis, order)
 
 
 def _realised(
     names: list[str],
     budgets: tuple[float, ...],
     repeats: int,
-    source: "Predictions",
-    new: "Predictions",
+    source: Predictions,
+    new: Predictions,
+    based: _Based,
     *,
     decision: str,
     random_state: int,
     **settings: Any,
-) -> "ResultTable":
-    from abstain._inputs import check_seed
+) -> ResultTable:
+    from abstain._inputs import check_labels, read_scores
     from abstain.evaluation import Dataset
     from abstain.evaluation import compare as compared
 
-    based = _based(source, new, **settings, seed=check_seed(random_state))
-    # Arrays have no names: their columns are taken in the order of the sorted labels.
-    classes = sorted(source.classes or ())
-    data = Dataset(
-        source.array_for(classes),
-        source.labels,
-        new.array_for(classes),
-        new.labels,
-        scale=settings["scale"],
+    order, scale = based.order, settings["scale"]
+    # Arrays have no names: labels are column numbers, of two classes 1 the positive one.
+    values, codes = zip(
+        *(
+            (
+                read_scores(part.scores_for(order.columns), order, scale=scale).values,
+                check_labels(part.labels, classes=order.classes, name=name),
+            )
+            for part, name in ((source, "--label"), (new, "--target-label"))
+        ),
+        strict=True,
     )
+    data = Dataset(values[0], codes[0], values[1], codes[1], scale=scale)
     return compared(
         {name: {"decision": decision} if name == OWN else name for name in names},
         data,
@@ -196,8 +240,7 @@ def _estimated(
     names: list[str],
     budgets: tuple[float, ...],
     level: float,
-    source: "Predictions",
-    new: "Predictions",
+    based: _Based,
     *,
     decision: Any,
     random_state: int,
@@ -210,7 +253,7 @@ def _estimated(
     from abstain.selection import Selection
 
     metric, seed = settings["metric"], check_seed(random_state)
-    labelled, summary, basis = _based(source, new, **settings, seed=seed)
+    labelled, summary, basis, _ = based
     ratios = basis.estimator.weights_
     now = summary.adapted(ratios)
     how: dict[str, Any] = {"replicates": basis.replicates, "seed": seed}
@@ -239,18 +282,24 @@ def _estimated(
 
 
 def _lines(found: dict[str, Any]) -> list[str]:
-    width = max(len(name) for name in found["methods"])
     interval = f"{100 * found['level']:g}% interval"
     budgets = [part["budget"] for part in next(iter(found["methods"].values()))]
-    lines = [
-        f"{found['metric']}, estimated without labels; nobody withheld: {found['base']:.4f}",
-        f"  {'withheld by':<{width}}  "
-        + "  ".join(f"{f'{budget:.3g} ({interval})':>26}" for budget in budgets),
-    ]
+    rows = [["withheld by", *(f"{_in_words(budget)} ({interval})" for budget in budgets)]]
     for name, parts in found["methods"].items():
-        cells = [
-            f"{part['value']:.4f} ({part['interval'][0]:.4f} to {part['interval'][1]:.4f})"
-            for part in parts
-        ]
-        lines.append(f"  {name:<{width}}  " + "  ".join(f"{cell:>26}" for cell in cells))
-    return lines
+        rows.append(
+            [
+                name,
+                *(
+                    f"{part['value']:.4f} ({part['interval'][0]:.4f} to {part['interval'][1]:.4f})"
+                    for part in parts
+                ),
+            ]
+        )
+    return [
+        f"{found['metric']}, estimated without labels; nobody withheld: {found['base']:.4f}",
+        *(f"  {line}" for line in aligned(rows)),
+    ]
+
+
+def _in_words(budget: float) -> str:
+    return f"{budget:,} rows" if isinstance(budget, int) else f"{100 * budget:.4g}%"

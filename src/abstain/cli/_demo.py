@@ -1,5 +1,7 @@
 """``abstain demo``: the whole flow once, on a simulated screening clinic, offline."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import sys
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from abstain.cli import _options as option
-from abstain.cli._output import emit
+from abstain.cli._output import emit, stop_on_doubts
 
 if TYPE_CHECKING:
     from abstain import Decisions, Policy
@@ -35,21 +37,23 @@ METHODS = {
     show_default=True,
     help="The folder to write into; made if it is not there.",
 )
+@option.strict
 @option.as_json
-def demo(out: Path, *, as_json: bool) -> None:
+def demo(out: Path, *, strict: bool, as_json: bool) -> None:
     """Show the whole flow on a simulated screening clinic."""
     from abstain.datasets import screening_clinic
 
     clinic = screening_clinic(random_state=0)
     results = {title: _decide(clinic, score) for title, score in METHODS.items()}
     ours = results["abstain, for this metric"]
+    found, said = _facts(clinic, results), [*_story(clinic, ours), *_table(clinic, results)]
+    stop_on_doubts(found, said, as_json, strict=strict)
     out.mkdir(parents=True, exist_ok=True)
     written = _write(out, clinic, ours)
-    lines = [*_story(clinic, ours), *_table(clinic, results), "", *written, "", *_next(out)]
-    emit(_facts(clinic, results), lines, as_json)
+    emit(found, [*said, "", *written, "", *_next(out)], as_json)
 
 
-def _decide(clinic: "ScreeningClinic", score: str | None) -> "Decisions[Policy]":
+def _decide(clinic: ScreeningClinic, score: str | None) -> Decisions[Policy]:
     import pyarrow as pa
 
     from abstain import Abstainer
@@ -61,7 +65,7 @@ def _decide(clinic: "ScreeningClinic", score: str | None) -> "Decisions[Policy]"
     return abstainer.decide(pa.table({"logit": clinic.scores_target}))
 
 
-def _facts(clinic: "ScreeningClinic", results: dict[str, "Decisions[Policy]"]) -> dict[str, Any]:
+def _facts(clinic: ScreeningClinic, results: dict[str, Decisions[Policy]]) -> dict[str, Any]:
     from abstain.cli._summary import facts
 
     return {
@@ -70,13 +74,15 @@ def _facts(clinic: "ScreeningClinic", results: dict[str, "Decisions[Policy]"]) -
     }
 
 
-def _story(clinic: "ScreeningClinic", decisions: "Decisions[Policy]") -> list[str]:
+def _story(clinic: ScreeningClinic, decisions: Decisions[Policy]) -> list[str]:
     n, referred = len(decisions), int(decisions.abstain.sum())
     return [
         "A screening clinic",
         f"  A model was validated on {len(clinic.y_val):,} patients, 1 in 10 of them ill.",
         f"  Now it scores {n:,} patients of another clinic. Nobody knows who of them is ill.",
         f"  Doctors can look at {BUDGET:.0%} of them. At which?",
+        "",
+        f"The positive class is {decisions.positive}: ill.",
         "",
         "What moved: the proportion of ill patients",
         f"  validation  {clinic.y_val.mean():.3f}",
@@ -89,12 +95,12 @@ def _story(clinic: "ScreeningClinic", decisions: "Decisions[Policy]") -> list[st
     ]
 
 
-def _interval(decisions: "Decisions[Policy]") -> str:
+def _interval(decisions: Decisions[Policy]) -> str:
     region = decisions.choice.region.to_dict()
     return f"from {region['lower']:.3f} to {region['upper']:.3f}"
 
 
-def _table(clinic: "ScreeningClinic", results: dict[str, "Decisions[Policy]"]) -> list[str]:
+def _table(clinic: ScreeningClinic, results: dict[str, Decisions[Policy]]) -> list[str]:
     ours = next(iter(results.values()))
     before, after = ours.estimate.before, ours.estimate.after
     rows = [("nobody referred", before, _true(clinic, ours, everyone=True))]
@@ -119,19 +125,19 @@ def _table(clinic: "ScreeningClinic", results: dict[str, "Decisions[Policy]"]) -
 
 
 def _true(
-    clinic: "ScreeningClinic", decisions: "Decisions[Policy]", *, everyone: bool = False
+    clinic: ScreeningClinic, decisions: Decisions[Policy], *, everyone: bool = False
 ) -> float:
     rows = slice(None) if everyone else ~decisions.abstain
     return decisions.metric.observed(clinic.y_target[rows], decisions.proba[rows])
 
 
-def _write(out: Path, clinic: "ScreeningClinic", decisions: "Decisions[Policy]") -> list[str]:
+def _write(out: Path, clinic: ScreeningClinic, decisions: Decisions[Policy]) -> list[str]:
     from abstain._files import replacing
     from abstain.cli._tables import write_columns, write_decisions
 
     write_columns(out / "validation.csv", {"logit": clinic.scores_val, "ill": clinic.y_val})
     write_columns(out / "target.csv", {"logit": clinic.scores_target})
-    write_decisions(out / "decisions.csv", decisions, ids=None, id_name="patient")
+    write_decisions(out / "decisions.csv", decisions, id_name="patient")
     decisions.policy.save(out / "triage.json")
     _report(clinic, decisions).save(out / "report.html")
     written = {
@@ -149,7 +155,7 @@ def _write(out: Path, clinic: "ScreeningClinic", decisions: "Decisions[Policy]")
     return [f"Wrote into {out}/"] + [f"  {name:<26}  {what}" for name, what in written.items()]
 
 
-def _report(clinic: "ScreeningClinic", decisions: "Decisions[Policy]") -> "Report":
+def _report(clinic: ScreeningClinic, decisions: Decisions[Policy]) -> Report:
     from abstain.report import Report
 
     return Report(
@@ -162,7 +168,7 @@ def _report(clinic: "ScreeningClinic", decisions: "Decisions[Policy]") -> "Repor
     )
 
 
-def _figure(clinic: "ScreeningClinic", decisions: "Decisions[Policy]") -> Any:
+def _figure(clinic: ScreeningClinic, decisions: Decisions[Policy]) -> Any:
     from matplotlib.figure import Figure
 
     from abstain.plots import RegionDisplay, RocAbstentionDisplay

@@ -1,19 +1,25 @@
 """``abstain doctor``: versions, extras, threads, and whether the flow works here."""
 
+from __future__ import annotations
+
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from abstain.cli import _options as option
 from abstain.cli._output import emit
 
+if TYPE_CHECKING:
+    from abstain import Policy
+
 __all__ = ["doctor"]
 
 CORE = ("numpy", "scipy", "scikit-learn", "numba")
 EXTRAS = {
-    "cli": ("click", "narwhals", "pyarrow", "rich"),
+    "cli": ("click", "narwhals", "pyarrow"),
     "dataframes": ("narwhals",),
+    "excel": ("openpyxl",),
     "mlflow": ("mlflow-skinny", "pandas"),
     "onnx": ("onnx",),
     "plots": ("matplotlib",),
@@ -35,6 +41,7 @@ def _facts() -> dict[str, Any]:
 
     from abstain import __version__
     from abstain._kernels._threads import n_threads
+    from abstain.cli._warm_up import cache_facts
 
     return {
         "abstain": __version__,
@@ -46,6 +53,7 @@ def _facts() -> dict[str, Any]:
             for extra, packages in EXTRAS.items()
         },
         "threads": n_threads(),
+        "cache": cache_facts(),
         "check": _check(),
     }
 
@@ -59,10 +67,7 @@ def _version(package: str) -> str | None:
 
 def _check() -> dict[str, Any]:
     """Run the flow on simulated rows: a rule saved and loaded must decide the same."""
-    import tempfile
-    from pathlib import Path
-
-    from abstain import Abstainer, Policy
+    from abstain import Abstainer
     from abstain.datasets import screening_clinic
 
     clinic = screening_clinic(1_000, 1_000, random_state=0)
@@ -75,22 +80,48 @@ def _check() -> dict[str, Any]:
             random_state=0,
         )
         decisions = abstainer.fit(clinic.scores_val, clinic.y_val).decide(clinic.scores_target)
-        with tempfile.TemporaryDirectory() as folder:
-            decisions.policy.save(Path(folder) / "policy.json")
-            policy = Policy.load(Path(folder) / "policy.json")
+        policy, what = _saved_and_loaded(decisions.policy)
         again = policy.apply(clinic.scores_target)
         rises = decisions.estimate.after.value > decisions.estimate.before.value
     except Exception as error:  # whatever is wrong is what the doctor is asked for
         return {"passed": False, "what": f"{type(error).__name__}: {error}"}
     if not rises or not (again.abstain == decisions.abstain).all():
         return {"passed": False, "what": "a saved rule decided differently"}
-    return {"passed": True, "what": "calibrate, adapt, choose, save, load, apply"}
+    return {"passed": True, "what": f"calibrate, adapt, choose, {what}, apply"}
+
+
+def _saved_and_loaded(policy: Policy) -> tuple[Policy, str]:
+    """Return the rule from a file, or from its text where no file can be written."""
+    import json
+    import tempfile
+    from pathlib import Path
+
+    from abstain import Policy
+
+    try:
+        folder = tempfile.TemporaryDirectory()
+    except OSError:
+        text = json.dumps(policy.to_dict())
+        return Policy.from_dict(json.loads(text)), "write, read (no folder for a file)"
+    with folder as name:
+        policy.save(Path(name) / "policy.json")
+        return Policy.load(Path(name) / "policy.json"), "save, load"
+
+
+def _said_of(cache: dict[str, Any]) -> str:
+    """Return where compiled code is kept, in words."""
+    if cache["folder"] is None:
+        return "no folder can be written, so code is compiled anew: set NUMBA_CACHE_DIR"
+    warm = "warm" if cache["warm"] else "cold (abstain warm-up compiles ahead)"
+    can = "writable" if cache["writable"] else "read-only"
+    return f"{cache['folder']} ({cache['set_by']}), {can}, {warm} for {cache['cpu']}"
 
 
 def _lines(found: dict[str, Any]) -> list[str]:
     lines = [f"abstain {found['abstain']}, Python {found['python']}, {found['system']}"]
     lines += [f"  {name:<14} {number}" for name, number in found["core"].items()]
     lines.append(f"  {'threads':<14} {found['threads']}")
+    lines.append(f"  {'cache':<14} {_said_of(found['cache'])}")
     lines.append("Extras")
     for extra, packages in found["extras"].items():
         missing = [name for name, number in packages.items() if number is None]

@@ -1,5 +1,7 @@
 """``abstain estimate``: how well a model does on a batch without labels, without abstaining."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,9 @@ __all__ = ["estimate"]
 
 
 @click.command(
+    cls=option.Grouped,
     epilog="Example: abstain estimate validation.csv batch.csv --label ill --scores p_ill "
-    "--metric accuracy --metric auroc --metric f1"
+    "--metric accuracy --metric auroc --metric f1",
 )
 @option.validation
 @option.batch
@@ -24,11 +27,13 @@ __all__ = ["estimate"]
 )
 @option.scores
 @option.label
+@option.positive
 @click.option(
     "--prediction",
     help="The column with the predicted label, in both tables; without it the class with the "
     "highest score.",
 )
+@option.reading()
 @option.scale
 @option.calibration
 @option.shift
@@ -43,25 +48,36 @@ def estimate(
     metrics: tuple[Any, ...],
     scores: str,
     label: str,
+    positive: str | None,
     prediction: str | None,
+    reading: option.Reading,
     strict: bool,
     as_json: bool,
     **settings: Any,
 ) -> None:
     """Estimate how well a model does on BATCH, without its labels; nothing is withheld.
 
-    VALIDATION is a table (CSV or Parquet) of scores with true labels, BATCH one of scores of
-    the same classifier on new rows; its labels, if any, are not looked at. Either may be a
+    VALIDATION is a table (CSV, Excel or Parquet) of scores with true labels, BATCH one of scores
+    of the same classifier on new rows; its labels, if any, are not looked at. Either may be a
     quoted pattern of many files. Prints each metric with its interval, the class proportions,
     and what was assumed.
     """
     import numpy as np
 
     from abstain import estimate as estimated
+    from abstain.cli._positive import settled_classes
     from abstain.cli._tables import read_predictions
 
-    source = read_predictions(validation, scores=scores, label=label, prediction=prediction)
-    new = read_predictions(batch, scores=scores, prediction=prediction)
+    how: dict[str, Any] = {"prediction": prediction, "scale": settings["scale"]}
+    source = read_predictions(
+        validation, scores=scores, label=label, reading=reading.of_validation, **how
+    )
+    new = read_predictions(batch, scores=scores, reading=reading, **how)
+    classes = settled_classes(
+        source,
+        positive,
+        needing=(f"--metric {metric.name}" for metric in metrics if metric.of_positive),
+    )
     found = estimated(
         source.scores,
         source.labels,
@@ -69,7 +85,8 @@ def estimate(
         metrics,
         prediction_val=_like(source.predictions, source.labels),
         prediction=_like(new.predictions, source.labels),
-        classes=source.classes,
+        classes=classes.columns,
+        positive=classes.positive,
         **settings,
     )
     facts, said = found.to_dict(), [found.to_text()]

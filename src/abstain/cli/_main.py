@@ -4,6 +4,8 @@ Exit 0: done. 1: the data is wrong, or with --strict contradicts what the figure
 2: the command is wrong. 130: interrupted.
 """
 
+from __future__ import annotations
+
 import signal
 import threading
 from collections.abc import Iterator, Sequence
@@ -16,11 +18,14 @@ import click
 from abstain import __version__
 from abstain.cli import missing_package
 from abstain.cli._output import plain_warnings
+from abstain.cli._spelling import spelled
+from abstain.cli._verbose import plain_logs, with_verbose
 from abstain.exceptions import AbstainError
 
 __all__ = ["commands", "run_command"]
 
-# Each command is a module of the same name with a click command of the same name.
+# Each command is a module of the same name with a click command of the same name; a dash in the
+# command is an underscore in both.
 NAMES = (
     "adapt",
     "apply",
@@ -35,6 +40,7 @@ NAMES = (
     "reproduce",
     "run",
     "shift",
+    "warm-up",
 )
 
 
@@ -47,8 +53,10 @@ class _Lazy(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in NAMES:
             return None
-        command: click.Command = getattr(import_module(f"abstain.cli._{name}"), name)
-        return command
+        module = name.replace("-", "_")
+        command: click.Command = getattr(import_module(f"abstain.cli._{module}"), module)
+        # After the command it means what it does before it.
+        return with_verbose(command)  # type: ignore[no-any-return]
 
     def invoke(self, context: click.Context) -> Any:
         with plain_warnings(context):
@@ -58,6 +66,7 @@ class _Lazy(click.Group):
 @click.group(
     cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
+@with_verbose
 @click.version_option(__version__, prog_name="abstain")
 def commands() -> None:
     """Decide which predictions of a classifier should go to a person instead.
@@ -83,9 +92,10 @@ def run_command(arguments: Sequence[str]) -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     try:
-        result: Any = commands.main(
-            list(arguments), prog_name="abstain", standalone_mode=False, obj=tuple(arguments)
-        )
+        with plain_logs():
+            result: Any = commands.main(
+                list(arguments), prog_name="abstain", standalone_mode=False, obj=tuple(arguments)
+            )
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -94,7 +104,7 @@ def _run(arguments: Sequence[str]) -> int:
         click.echo(f"abstain: {missing_package(error) or error}", err=True)
         return 1
     except (AbstainError, OSError, TypeError, ValueError) as error:
-        click.echo(f"abstain: {error}", err=True)
+        click.echo(f"abstain: {spelled(str(error))}", err=True)
         return 1
     return result if isinstance(result, int) else 0
 

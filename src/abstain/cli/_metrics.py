@@ -1,5 +1,7 @@
 """``abstain metrics``: the metrics there are, by name."""
 
+from __future__ import annotations
+
 import click
 
 from abstain.cli import _options as option

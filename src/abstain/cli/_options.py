@@ -1,20 +1,31 @@
 """Options that several commands share, and checks that make them errors of the command."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
+from abstain.cli._help import Grouped
+from abstain.cli._reading import Reading, reading
+from abstain.cli._spelling import spelled
+
 __all__ = [
     "FILE",
+    "Grouped",
+    "Reading",
     "as_json",
+    "at_most",
     "batch",
     "calibration",
     "check_with",
     "decision",
     "force",
+    "fraction",
     "group",
+    "groups",
     "identifier",
     "label",
     "level",
@@ -22,10 +33,13 @@ __all__ = [
     "metrics",
     "out",
     "policy",
+    "positive",
     "random_state",
+    "reading",
     "scale",
     "scores",
     "shift",
+    "sort",
     "strict",
     "this_command",
     "validation",
@@ -45,7 +59,7 @@ def check_with(
         try:
             return check(value)
         except (OSError, TypeError, ValueError) as error:
-            raise click.BadParameter(str(error)) from error
+            raise click.BadParameter(spelled(str(error))) from error
 
     return callback
 
@@ -60,10 +74,24 @@ def _metrics(names: tuple[str, ...]) -> tuple[Any, ...]:
     return tuple(_metric(name) for name in names)
 
 
-def _level(value: float) -> float:
+def fraction(text: str) -> float:
+    """Read a number that may be written as a percentage: ``0.15`` or ``15%``."""
+    percent = text.strip().endswith("%")
+    number = text.strip().removesuffix("%").strip()
+    try:
+        value = float(number)
+    except ValueError as error:
+        point = number.replace(",", ".", 1)
+        hint = f"; write {point}" if point.replace(".", "", 1).isdigit() else ""
+        raise ValueError(f"{text!r} is no number{hint}, such as 0.15 or 15%.") from error
+    # Divided as text is, so that 15% is the very number 0.15.
+    return float(f"{number}e-2") if percent else value
+
+
+def _level(text: str) -> float:
     from abstain._inputs import check_level
 
-    return check_level(value)
+    return check_level(fraction(text))
 
 
 def _known_metrics(context: click.Context, parameter: click.Parameter, start: str) -> list[str]:
@@ -72,10 +100,26 @@ def _known_metrics(context: click.Context, parameter: click.Parameter, start: st
     return [name for name, _ in metrics.summaries() if name.startswith(start)]
 
 
+def _only_one(
+    context: click.Context, parameter: click.Parameter, names: tuple[str, ...]
+) -> str | None:
+    """Take the one that was given: a report compares by one column."""
+    if len(names) > 1:
+        raise click.BadParameter(
+            f"{context.info_name} compares by one column; got {', '.join(names)}. "
+            f"`abstain evaluate` takes several."
+        )
+    return names[0] if names else None
+
+
 validation = click.argument("validation", type=FILE)
 batch = click.argument("batch", type=FILE)
 policy = click.argument("policy", type=FILE)
-out = click.option("--out", type=FILE, help="Write one row per decision (CSV or Parquet).")
+out = click.option(
+    "--out",
+    type=FILE,
+    help="Write the rows with what was decided: .csv, .csv.gz, .tsv, .parquet or .xlsx.",
+)
 random_state = click.option("--random-state", type=int, default=0, show_default=True, help="Seed.")
 as_json = click.option(
     "--json", "as_json", is_flag=True, help="Print the result as JSON, for machines."
@@ -102,7 +146,38 @@ label = click.option(
 identifier = click.option(
     "--id", "identifier", help="The column that names a row; row numbers without it."
 )
-group = click.option("--group", help="A column to compare rates by, such as a hospital or a sex.")
+group = click.option(
+    "--group",
+    multiple=True,
+    callback=_only_one,
+    help="A column to compare rates by, such as a hospital or a sex.",
+)
+groups = click.option(
+    "--group",
+    "groups",
+    multiple=True,
+    help="A column to compare by, such as a hospital or a sex; may be given several times, each "
+    "by itself.",
+)
+sort = click.option(
+    "--sort",
+    type=click.Choice(["input", "pressing"]),
+    default="input",
+    show_default=True,
+    help="The order of the rows in --out: as they came, or the most pressing first.",
+)
+at_most = click.option(
+    "--at-most",
+    type=click.IntRange(min=0),
+    help="No more rows to a person than this, e.g. 40 a day: the most pressing of those that the "
+    "rule withholds.",
+)
+positive = click.option(
+    "--positive",
+    metavar="LABEL",
+    help="Of two classes the positive one, as in the label column; needed where neither labels of "
+    "0 and 1 nor the name of a single score column, such as p_ill, say which it is.",
+)
 scale = click.option(
     "--scale",
     type=click.Choice(["probabilities", "logits"]),
@@ -130,8 +205,7 @@ shift = click.option(
 )
 level = click.option(
     "--level",
-    type=float,
-    default=0.9,
+    default="0.9",
     show_default=True,
     callback=check_with(_level),
     help="How often the intervals are to hold.",

@@ -1,5 +1,7 @@
 """``abstain report``: a saved rule and its predictions in, a page about the decisions out."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +19,9 @@ __all__ = ["report", "write_report"]
 
 
 @click.command(
+    cls=option.Grouped,
     epilog="Example: abstain report triage.json batch.csv --validation validation.csv "
-    "--scores p_ill --label ill --out report.html"
+    "--scores p_ill --label ill --out report.html",
 )
 @option.policy
 @option.batch
@@ -32,6 +35,7 @@ __all__ = ["report", "write_report"]
 @option.label
 @option.identifier
 @option.group
+@option.reading(refer=True)
 @click.option("--title", help="The page's title.")
 @click.option(
     "--out",
@@ -52,6 +56,7 @@ def report(
     label: str,
     identifier: str | None,
     group: str | None,
+    reading: option.Reading,
     title: str | None,
     out: Path,
     random_state: int,
@@ -63,19 +68,23 @@ def report(
     One HTML file that needs no network: the answer, a budget slider, what moved, how far to
     trust it, who is referred. With --json the facts of the page are printed as well.
     """
-    check_outputs(out, force=force)
+    check_outputs(out, inputs=(policy, batch, validation), force=force)
 
     from abstain import Policy
     from abstain.cli._tables import read_predictions
 
     rule = Policy.load(policy)
-    new = read_predictions(batch, scores=scores, identifier=identifier, group=group)
+    new = read_predictions(
+        batch, scores=scores, identifier=identifier, group=group, reading=reading, rule=rule
+    )
     source = None
     if validation is not None:
-        source = read_predictions(validation, scores=scores, label=label)
+        source = read_predictions(
+            validation, scores=scores, label=label, reading=reading.of_validation, rule=rule
+        )
     page = write_report(
         out,
-        rule.apply(new.scores_for(rule.classes)),
+        rule.apply(new.scores_for(rule.classes), **new.aside(rule.classes)),
         new,
         source,
         inputs=(policy,),
@@ -88,19 +97,19 @@ def report(
 
 def write_report(
     path: Path,
-    decisions: "Decisions[Policy]",
-    new: "Predictions",
-    source: "Predictions | None",
+    decisions: Decisions[Policy],
+    new: Predictions,
+    source: Predictions | None,
     *,
     inputs: tuple[Path, ...] = (),
     **options: Any,
-) -> "Report":
+) -> Report:
     """Write the page about decisions on rows read from files, and return it."""
     from abstain.report import Report
 
     if source is not None:
         inputs = (*inputs, *source.files)
-        options["scores_val"] = source.array_for(decisions.classes)
+        options["scores_val"] = source.scores_for(decisions.classes)
         options["y_val"] = source.labels
     page = Report(
         decisions,

@@ -1,5 +1,7 @@
 """``abstain reproduce``: the paper's experiments, rerun."""
 
+from __future__ import annotations
+
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,7 +92,7 @@ def _available(folder: Path) -> list[str]:
     return names
 
 
-def _markdown(name: str, result: "Result") -> str:
+def _markdown(name: str, result: Result) -> str:
     """Return the result under a heading, with the day and the version it was made by."""
     from abstain.paper import TableResult
 

@@ -1,5 +1,8 @@
 """``abstain run``: two files of predictions in, decisions out."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +16,9 @@ __all__ = ["run"]
 
 
 @click.command(
+    cls=option.Grouped,
     epilog="Example: abstain run validation.csv batch.csv --label ill --scores p_ill "
-    "--metric sensitivity@specificity=0.9 --budget 0.15 --out decisions.csv --report report.html"
+    "--metric sensitivity@specificity=0.9 --budget 0.15 --out decisions.csv --report report.html",
 )
 @option.validation
 @option.batch
@@ -22,8 +26,15 @@ __all__ = ["run"]
 @amount_options
 @option.scores
 @option.label
+@option.positive
 @option.identifier
 @option.group
+@option.reading(refer=True)
+@click.option(
+    "--known-labels",
+    help="A column of BATCH with the true label where it is known, and nothing elsewhere; these "
+    "rows are not withheld.",
+)
 @option.scale
 @option.calibration
 @option.shift
@@ -34,6 +45,7 @@ __all__ = ["run"]
 @option.level
 @option.random_state
 @option.out
+@option.sort
 @click.option("--policy", type=option.FILE, help="Save the rule as JSON.")
 @click.option(
     "--report",
@@ -49,9 +61,13 @@ def run(
     *,
     scores: str,
     label: str,
+    positive: str | None,
     identifier: str | None,
     group: str | None,
+    reading: option.Reading,
+    known_labels: str | None,
     out: Path | None,
+    sort: str,
     policy: Path | None,
     report: Path | None,
     force: bool,
@@ -61,32 +77,65 @@ def run(
 ) -> None:
     """Choose which rows of BATCH go to a person.
 
-    VALIDATION is a table (CSV or Parquet) of scores with true labels, BATCH one of scores of
-    the same classifier on new rows; its labels, if any, are not looked at. Either may be a
-    quoted pattern of many files, such as 'site-*.csv.gz'.
+    VALIDATION is a table (CSV, Excel or Parquet) of scores with true labels, BATCH one of scores
+    of the same classifier on new rows; its labels are not looked at, but for --known-labels.
+    Either may be a quoted pattern of many files, such as 'site-*.csv.gz'.
     """
-    check_outputs(out, policy, report, force=force)
+    check_outputs(policy, report, table=out, inputs=(validation, batch), force=force)
     parameters = amount(**settings)
 
     from abstain import Abstainer
+    from abstain._files import landing
+    from abstain.cli._positive import settled_classes
     from abstain.cli._report import write_report
     from abstain.cli._summary import facts, lines
-    from abstain.cli._tables import read_predictions, write_decisions
+    from abstain.cli._tables import read_predictions
+    from abstain.cli._writing import save_decisions
 
-    source = read_predictions(validation, scores=scores, label=label)
-    new = read_predictions(batch, scores=scores, identifier=identifier, group=group)
-    abstainer = Abstainer(**parameters)
-    abstainer.fit(source.scores, source.labels, classes=source.classes)
-    decisions = abstainer.decide(new.scores_for(abstainer.classes_))
-    found = facts(decisions)
+    scale = parameters["scale"]
+    source = read_predictions(
+        validation, scores=scores, label=label, reading=reading.of_validation, scale=scale
+    )
+    new = read_predictions(
+        batch,
+        scores=scores,
+        identifier=identifier,
+        group=group,
+        known=known_labels,
+        reading=reading,
+        scale=scale,
+    )
+    classes = settled_classes(source, positive, needing=_of_positive(parameters))
+    abstainer = Abstainer(**parameters, positive=classes.positive)
+    abstainer.fit(source.scores, source.labels, classes=classes.columns)
+    decisions = abstainer.decide(
+        new.scores_for(abstainer.classes_), **new.aside(abstainer.classes_)
+    )
+    found = facts(decisions) | new.remarks
     stop_on_doubts(found, lines(found), as_json, strict=strict)
-    if out is not None:
-        write_decisions(out, decisions, new.ids, new.id_name)
-    if policy is not None:
-        decisions.policy.save(policy)
-    if report is not None:
-        write_report(report, decisions, new, source)
+    with landing() as place:
+        if out is not None:
+            first = sort == "pressing"
+            save_decisions(place, out, decisions, new, (source, new), pressing_first=first)
+        if policy is not None:
+            decisions.policy.save(place(policy))
+        if report is not None:
+            write_report(place(report), decisions, new, source)
     emit(found, lines(found), as_json)
     wrote("decisions", out)
     wrote("the rule", policy)
     wrote("the report", report)
+
+
+def _of_positive(parameters: dict[str, Any]) -> Iterator[str]:
+    """Yield what was asked for that depends on which of two classes is the positive one."""
+    from abstain.selection import goals_of
+
+    metric, target = parameters["metric"], parameters["target"]
+    if metric.of_positive:
+        yield f"--metric {metric.name}"
+    for name, goal in ({} if target is None else goals_of(target, metric)).items():
+        if goal.metric.of_positive:
+            yield f"--target {name}"
+    if parameters["prior_range"] is not None:
+        yield "--prior-range"

@@ -1,5 +1,7 @@
 """``abstain shift``: what moved between two files of predictions, and how sure that is."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +9,7 @@ import click
 
 from abstain.cli import _options as option
 from abstain.cli._output import emit
+from abstain.cli._proportions import proportion_lines
 
 __all__ = ["shift"]
 
@@ -17,11 +20,16 @@ def _estimator(name: str) -> Any:
     return shifts.get(name)
 
 
-@click.command(epilog="Example: abstain shift validation.csv batch.csv --label ill --scores p_ill")
+@click.command(
+    cls=option.Grouped,
+    epilog="Example: abstain shift validation.csv batch.csv --label ill --scores p_ill",
+)
 @option.validation
 @option.batch
 @option.scores
 @option.label
+@option.positive
+@option.reading()
 @option.scale
 @option.calibration
 @click.option(
@@ -39,6 +47,8 @@ def shift(
     *,
     scores: str,
     label: str,
+    positive: str | None,
+    reading: option.Reading,
     scale: Any,
     calibration: str,
     estimator: Any,
@@ -46,22 +56,27 @@ def shift(
 ) -> None:
     """Say how the class proportions moved from VALIDATION to BATCH.
 
-    VALIDATION is a table (CSV or Parquet) of scores with true labels, BATCH one of scores of
-    the same classifier on new rows. Prints the proportions with intervals, whether they moved,
+    VALIDATION is a table (CSV, Excel or Parquet) of scores with true labels, BATCH one of scores
+    of the same classifier on new rows. Prints the proportions with intervals, whether they moved,
     and whether a shift of the proportions explains what changed.
     """
     from abstain.cli._calibrated import calibrated
+    from abstain.cli._positive import settled_classes
     from abstain.cli._tables import read_predictions
     from abstain.shift import shift_facts
     from abstain.summaries import summarise
 
-    source = read_predictions(validation, scores=scores, label=label)
-    new = read_predictions(batch, scores=scores)
-    calibrator, labelled, proba = calibrated(source, new, calibration, scale)
-    moved = shift_facts(estimator, labelled, summarise(proba), calibrator.classes_.tolist())
+    source = read_predictions(
+        validation, scores=scores, label=label, reading=reading.of_validation, scale=scale
+    )
+    new = read_predictions(batch, scores=scores, reading=reading, scale=scale)
+    classes = settled_classes(source, positive)
+    calibrator, labelled, proba, order = calibrated(source, new, calibration, scale, classes)
+    moved = shift_facts(estimator, labelled, summarise(proba), order.classes.tolist())
     found = {
         "rows": {"validation": len(labelled.proba), "target": len(proba)},
         "calibration": calibrator.name,
+        "positive": order.positive,
         "classes": moved["classes"],
         "priors": {
             side: moved[side] for side in ("validation", "target", "interval", "confidence")
@@ -75,26 +90,28 @@ def shift(
 
 def _lines(found: dict[str, Any]) -> list[str]:
     """Return the facts as lines for people."""
-    width = max(9, *(len(str(name)) for name in found["classes"]))
     priors = found["priors"]
-    result = [
+    columns = {
+        "validation": [f"{value:.3f}" for value in priors["validation"]],
+        f"target ({priors['confidence']:.0%} interval)": [
+            f"{value:.3f} ({low:.3f} to {high:.3f})"
+            for value, (low, high) in zip(priors["target"], priors["interval"], strict=True)
+        ],
+    }
+    title = (
         f"Class proportions ({found['rows']['validation']:,} validation and "
-        f"{found['rows']['target']:,} target rows, calibration {found['calibration']})",
-        f"  {'class':<{width}}  validation  target ({priors['confidence']:.0%} interval)",
-    ]
-    for name, before, after, (low, high) in zip(
-        found["classes"], priors["validation"], priors["target"], priors["interval"], strict=True
-    ):
-        result.append(
-            f"  {name!s:<{width}}  {before:10.3f}  {after:6.3f} ({low:.3f} to {high:.3f})"
-        )
+        f"{found['rows']['target']:,} target rows, calibration {found['calibration']})"
+    )
+    named = [] if found["positive"] is None else [f"Positive class: {found['positive']}"]
     return [
-        *result,
-        "",
         f"Is there a shift? {found['test']['summary']}",
         f"Is it label shift? {found['check']['summary']}",
-        "",
         found["meaning"],
+        "",
+        *named,
+        *proportion_lines(
+            title, found["classes"], columns, then=priors["validation"], now=priors["target"]
+        ),
     ]
 
 

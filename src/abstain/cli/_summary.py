@@ -1,24 +1,32 @@
 """What a run found, first as plain facts, then as lines for people."""
 
+from __future__ import annotations
+
 from dataclasses import asdict
 from typing import Any
 
+from abstain.cli._asked import asked_facts, asked_lines, before_otherwise, class_in_words
+from abstain.cli._proportions import proportion_lines
 from abstain.decisions import Decisions
 
 __all__ = ["estimated", "facts", "lines"]
 
 
-def facts(decisions: Decisions[Any]) -> dict[str, Any]:
-    """Return what a run found as data."""
+def facts(decisions: Decisions[Any], *, stored: bool = False) -> dict[str, Any]:
+    """Return what a run found as data; ``stored`` where the rule is one made before."""
     certificate = decisions.certificate
     return {
         "metric": decisions.metric.name,
+        "positive": decisions.positive,
         "rows": len(decisions),
         "withheld": int(decisions.abstain.sum()),
         "abstention_rate": decisions.abstention_rate,
+        "over_capacity": _over_capacity(decisions),
         "classes": decisions.classes.tolist(),
-        "priors": {"validation": decisions.source_priors, "target": decisions.priors},
-        "estimate": asdict(decisions.estimate),
+        "priors": _priors(decisions, stored),
+        "asked": asked_facts(decisions.scored),
+        "estimate": asdict(decisions.estimate) if decisions.metric.known else None,
+        "before_as_most_probable": before_otherwise(decisions.scored),
         "withhold": decisions.choice.region.to_dict(),
         "decision": decisions.choice.rule.to_dict(),
         "predicts": _predicts(decisions),
@@ -27,6 +35,48 @@ def facts(decisions: Decisions[Any]) -> dict[str, Any]:
         "assumption": _assumption(decisions),
         "alternative": _alternative(decisions),
     }
+
+
+def _over_capacity(decisions: Decisions[Any]) -> int | None:
+    """Return how many rows the rule withholds that are kept for lack of capacity."""
+    over = decisions.over_capacity
+    return None if over is None else int(over.sum())
+
+
+def _priors(decisions: Decisions[Any], stored: bool) -> dict[str, Any]:
+    """Return the class proportions: of validation, those decided with, and those of these rows."""
+    current = decisions.current_priors
+    found: dict[str, Any] = {
+        "validation": decisions.source_priors,
+        "target": decisions.priors,
+        "stored": decisions.priors if stored else None,
+        "estimated": None,
+        "interval": None,
+        "level": decisions.level,
+        "moved": None,
+        "why_not": None,
+    }
+    if current is not None:
+        found |= {
+            "estimated": current.values,
+            "interval": current.interval,
+            "moved": current.moved if stored else None,
+        }
+    else:
+        found["why_not"] = _why_not(decisions)
+    return found
+
+
+def _why_not(decisions: Decisions[Any]) -> str:
+    """Say why the proportions of these rows are not estimated."""
+    assumption = decisions.assumption
+    if assumption is None or not decisions.replicates:
+        return f"{len(decisions):,} rows are too few to tell, or do not tell the classes apart"
+    return {
+        "same-given-score": "label shift does not explain the scores, so nothing was adapted",
+        "known-proportions": "they were given",
+        "no-shift": "the rule takes them to stay as they are",
+    }.get(assumption.assumed, "they cannot be told")
 
 
 def _assumption(decisions: Decisions[Any]) -> dict[str, Any] | None:
@@ -39,36 +89,68 @@ def _assumption(decisions: Decisions[Any]) -> dict[str, Any] | None:
 def _alternative(decisions: Decisions[Any]) -> dict[str, Any] | None:
     """Return the estimate under the other assumption, where that may be right as well."""
     assumption = decisions.assumption
-    if assumption is None or not assumption.contested or decisions.alternative is None:
+    if assumption is None or not assumption.contested or not decisions.metric.known:
+        return None
+    if decisions.alternative is None:
         return None
     return {"assuming": assumption.otherwise(), **asdict(decisions.alternative)}
 
 
 def lines(found: dict[str, Any]) -> list[str]:
-    """Return the facts as lines for people."""
-    width = max(9, *(len(str(name)) for name in found["classes"]))
+    """Return the facts as lines for people, the answer first."""
     result = [
-        "Class proportions",
-        f"  {'class':<{width}}  validation  target (estimated)",
-    ]
-    for name, source, target in zip(
-        found["classes"], found["priors"]["validation"], found["priors"]["target"], strict=True
-    ):
-        result.append(f"  {name!s:<{width}}  {source:10.3f}  {target:6.3f}")
-    result += [
-        "",
         f"Withheld {found['withheld']:,} of {found['rows']:,} rows "
         f"({found['abstention_rate']:.1%})",
-        found["predicts"],
-        f"Estimated {found['metric']}",
     ]
-    for moment in ("before", "after"):
-        result.append(f"  {moment:<6}  {estimated(found['estimate'][moment])}")
-    if found["reached"] is not None:
+    if found["over_capacity"]:
+        would = found["withheld"] + found["over_capacity"]
         result.append(
-            f"The target is reached with probability {found['reached']:.2f} by the estimate"
+            f"The rule would withhold {would:,}: the {found['withheld']:,} most pressing go to a "
+            f"person, {found['over_capacity']:,} were let through for lack of capacity"
         )
+    if found["positive"] is not None:
+        result.append(f"Positive class: {found['positive']}")
+    result.append(found["predicts"])
+    if found["estimate"] is None:
+        result.append(
+            f"Not estimated: {found['metric']} is the policy maker's own metric, which the "
+            f"command line does not know"
+        )
+    else:
+        result.append(f"Estimated {found['metric']}")
+        for moment in ("before", "after"):
+            result.append(f"  {moment:<6}  {estimated(found['estimate'][moment])}")
+    other = found["before_as_most_probable"]
+    if other is not None:
+        result.append(
+            f"  Before is with the predictions of this rule; predicted as the most probable class "
+            f"it would be {other['value']:.4f}"
+        )
+    result += asked_lines(found["asked"], found["reached"])
+    result += ["", *_proportions(found)]
     return result + _certified(found["certificate"]) + _assumed(found)
+
+
+def _proportions(found: dict[str, Any]) -> list[str]:
+    """Return the class proportions: of validation, those stored in the rule, those of the rows."""
+    priors = found["priors"]
+    columns = {"validation": [f"{value:.3f}" for value in priors["validation"]]}
+    now = priors["target"]
+    if priors["stored"] is not None:
+        columns["made for"] = [f"{value:.3f}" for value in priors["stored"]]
+    if priors["estimated"] is not None:
+        now = priors["estimated"]
+        columns[f"these rows (estimated, {100 * priors['level']:g}% interval)"] = [
+            f"{value:.3f} ({low:.3f} to {high:.3f})"
+            for value, (low, high) in zip(now, priors["interval"], strict=True)
+        ]
+    elif priors["stored"] is None:
+        columns["used for these rows"] = [f"{value:.3f}" for value in now]
+    then = priors["validation"] if priors["stored"] is None else priors["stored"]
+    result = proportion_lines("Class proportions", found["classes"], columns, then=then, now=now)
+    if priors["why_not"] is not None:
+        result.append(f"  Those of these rows were not estimated: {priors['why_not']}.")
+    return result
 
 
 def estimated(part: dict[str, Any]) -> str:
@@ -90,8 +172,7 @@ def _assumed(found: dict[str, Any]) -> list[str]:
 
 def _predicts(decisions: Decisions[Any]) -> str:
     """Say in a sentence how the rows are predicted."""
-    name = str(decisions.classes[-1])
-    words = decisions.choice.rule.in_words(f"class {name}" if name.isdigit() else name)
+    words = decisions.choice.rule.in_words(class_in_words(decisions.classes[-1]))
     return words[:1].upper() + words[1:]
 
 

@@ -1,28 +1,53 @@
-"""Reading predictions (CSV, gzipped CSV, Parquet) as Arrow tables, and writing decisions.
+"""Reading predictions (CSV and its kin, Excel, Parquet) as Arrow tables.
 
 Columns are found by the names the user gives. Nothing is guessed: a name that is not there is
-an error that proposes what it may be.
+an error that proposes what it may be, and so is a number that may mean two things.
 """
 
-import fnmatch
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from __future__ import annotations
 
+import fnmatch
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyarrow import csv, parquet
 
-from abstain._files import replacing
-from abstain._inputs import FloatArray, read_scores
-from abstain.cli._columns import column_names, found_files, missing_column, read_columns
-from abstain.decisions import Decisions
+from abstain._inputs import FloatArray, IntArray, Mask, read_scores
+from abstain._logs import logger, stopwatch
+from abstain.cli._columns import (
+    column_names,
+    found_files,
+    is_workbook,
+    missing_column,
+    read_columns,
+    read_parts,
+    stacked,
+)
+from abstain.cli._header import listed
+from abstain.cli._labels import as_labels, without_gaps
+from abstain.cli._places import Places
+from abstain.cli._reading import AS_FOUND, Reading
+from abstain.cli._scores import as_numbers, check_scale, without_score
+from abstain.cli._text import text_format
+from abstain.cli._writing import write_columns as write_columns
+from abstain.cli._writing import write_decisions as write_decisions
+from abstain.exceptions import RepairWarning, warn_user
+
+if TYPE_CHECKING:
+    from abstain import Policy
 
 __all__ = ["Predictions", "read_predictions", "write_columns", "write_decisions"]
 
 PREFIX = "p_"
+_MOST_NAMED = 5
+
+_logger = logger("cli")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,18 +57,25 @@ class Predictions:
     Attributes
     ----------
     scores : pyarrow.Table
-        A column per class, named by it; or one column, the score of the positive class.
+        A column per class, named by it; or one column, the score of the positive class. NaN
+        where a row has no score.
     classes : list or None
         The classes, from what ``*`` stands for in the matched columns; numbers where the labels
         are numbers too. None for one column.
-    labels, groups, predictions : ndarray or None
-        The label, the group and the prediction columns.
+    labels, groups, predictions, known : ndarray or None
+        The label, the group and the prediction columns, and the labels where they are known.
     ids : pyarrow.ChunkedArray or None
         The id column as it came.
     id_name, group_name : str
         What these columns are called.
     files : tuple of Path
         The files they came from.
+    counts : tuple of int
+        How many rows each file has.
+    rows : ndarray of int or None
+        The positions of these rows in the files; None where none was dropped.
+    remarks : dict
+        What was out of the ordinary: rows without a score, ids that come twice.
     """
 
     scores: pa.Table
@@ -55,6 +87,30 @@ class Predictions:
     id_name: str
     group_name: str
     files: tuple[Path, ...]
+    counts: tuple[int, ...] = ()
+    known: NDArray[Any] | None = None
+    rows: IntArray | None = None
+    remarks: dict[str, Any] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
+    reading: Reading = AS_FOUND
+
+    def aside(self, classes: Iterable[Any]) -> dict[str, Any]:
+        """Return what the library is to be told of rows without a score and of known labels."""
+        told: dict[str, Any] = {}
+        if "without_score" in self.remarks and self.reading.missing == "refer":
+            told["missing"] = "refer"
+        if self.known is not None:
+            # Labels are compared as text: a column with gaps may have been read as another kind.
+            spelled = {str(label).lower(): label for label in classes}
+            told["y_target"] = np.array(
+                [spelled.get(str(one).lower(), one) for one in self.known], dtype=object
+            )
+        return told
+
+    def others(self) -> pa.Table:
+        """Read the columns that are neither scores nor the id, as they are in the files."""
+        table = read_columns(self.files, self.unread, as_text=self.unread, reading=self.reading)
+        return table if self.rows is None else table.take(self.rows)
 
     def scores_for(self, classes: Iterable[Any]) -> pa.Table:
         """Return the scores with their columns in the order of the classes that were fitted."""
@@ -82,107 +138,260 @@ def read_predictions(
     identifier: str | None = None,
     group: str | None = None,
     prediction: str | None = None,
+    known: str | None = None,
+    reading: Reading = AS_FOUND,
+    scale: str | None = None,
+    rule: Policy | None = None,
 ) -> Predictions:
-    """Read predictions from a CSV or Parquet file, or from many.
+    """Read predictions from a file, or from many.
 
     Parameters
     ----------
     path : Path
-        A ``.csv``, ``.csv.gz`` or ``.parquet`` file, or a pattern such as ``site-*.csv``.
+        A text file (also ``.gz``), a workbook or a ``.parquet`` file, or a pattern such as
+        ``site-*.csv``.
     scores : str
         A column name, or a pattern with ``*`` that matches one column per class.
-    label, identifier, group, prediction : str, optional
-        The columns with the true label, with the row's name, with its group and with the
-        predicted label.
+    label, identifier, group, prediction, known : str, optional
+        The columns with the true label, with the row's name, with its group, with the
+        predicted label, and with the labels where they are known.
+    reading : Reading
+        What the user said about the files.
+    scale : {"probabilities", "logits"}, optional
+        What the scores are said to be; those that cannot be that are refused.
+    rule : Policy, optional
+        The rule that is to be applied; its scale is the scores'.
     """
     files = found_files(path)
-    names = column_names(files[0])
-    columns = fnmatch.filter(names, scores)
+    names = column_names(files[0], reading)
+    columns = [name for name in names if name == scores] or fnmatch.filter(names, scores)
     if not columns:
-        raise missing_column(files[0], scores, "--scores")
+        raise missing_column(files[0], scores, "--scores", reading)
     others = {
         "--label": label,
         "--id": identifier,
         "--group": group,
         "--prediction": prediction,
+        "--known-labels": known,
     }
     for option, name in others.items():
         if name is not None and name not in names:
-            raise missing_column(files[0], name, option)
-    asked = [name for name in others.values() if name is not None]
-    texts = [name for name in (identifier, group) if name is not None]
-    table = read_columns(files, list(dict.fromkeys([*columns, *asked])), as_text=texts)
-    numbers = [_numbers(table, column, path) for column in columns]
-    # A single column keeps its name: it may be that of the score, or of the positive class.
-    names = [] if len(columns) == 1 else _class_names(columns, scores)
-    labels, classes = _named(_array(table, label, path), names)
+            raise missing_column(files[0], name, option, reading)
+    asked = list(dict.fromkeys([*columns, *(name for name in others.values() if name)]))
+    # Where points separate thousands, what looks like a number is none.
+    texts = [name for name in asked if name not in columns or reading.decimal == ","]
+    lap = stopwatch()
+    parts = read_parts(files, asked, as_text=texts, reading=reading)
+    table = stacked(files, parts)
+    _logger.info(
+        "read %d rows of %s in %.2f s; scores: %s", table.num_rows, path, lap(), ", ".join(columns)
+    )
+    places = Places(files, [part.num_rows for part in parts], reading)
+
+    scale = scale if rule is None else rule.calibrator.scale
+    numbers = _numbers(table, columns, places, reading, scale=scale, choosable=rule is None)
+    given = None if known is None else without_gaps(table.column(known))
+    gaps = without_score(numbers)
+    helpless = gaps if gaps is None or given is None else gaps & given.is_null().to_numpy()
+    ids = None if identifier is None else _filled(table.column(identifier), "")
+    remarks = _remark_on_gaps(helpless, places, ids, reading)
+    rows = None
+    if helpless is not None and helpless.any() and reading.missing == "drop":
+        rows = np.flatnonzero(~helpless)
+        if not len(rows):
+            raise ValueError(f"{path} has no row with a score.")
+        table = table.take(rows)
+        numbers, ids, given = (_taken(part, rows) for part in (numbers, ids, given))
+    remarks |= _remark_on_ids(ids, identifier, files[0])
+    # A single column is named by what * stands for, or keeps its name: it may be that of the
+    # score, or of the positive class.
+    starred = _class_names(columns, scores) if "*" in scores else []
+    names_of = [] if len(columns) == 1 else _class_names(columns, scores)
+    from_text = not all(file.suffix == ".parquet" for file in files)
+
+    def labels_in(name: str | None) -> NDArray[Any] | None:
+        if name is None:
+            return None
+        column = _full(table, name, places, rows)
+        return as_labels(column, from_text=from_text, named=len(names_of) > 1)
+
+    labels, classes = _named(labels_in(label), names_of)
     return Predictions(
-        scores=pa.table(numbers, names=[f"{PREFIX}{name}" for name in names] or columns),
+        scores=pa.table(
+            [column.fill_null(np.nan) for column in numbers],
+            names=[f"{PREFIX}{name}" for name in names_of or starred] or columns,
+        ),
         classes=classes,
         labels=labels,
-        ids=None if identifier is None else _column(table, identifier, path),
-        groups=_array(table, group, path),
-        predictions=_array(table, prediction, path),
+        ids=ids,
+        groups=None if group is None else _text(_filled(table.column(group), "(empty)")),
+        predictions=labels_in(prediction),
         id_name=identifier or "row",
         group_name=group or "group",
         files=tuple(files),
+        counts=tuple(places.counts),
+        known=None if given is None else _known(given, names_of, from_text=from_text),
+        rows=rows,
+        remarks=remarks,
+        unread=tuple(name for name in names if name not in columns and name != identifier),
+        reading=reading,
     )
 
 
-def write_decisions(
-    path: Path, decisions: Decisions[Any], ids: pa.ChunkedArray | None, id_name: str
-) -> None:
-    """Write one row per decision, whole or not at all: its name, then what the library says."""
-    names = pa.array(np.arange(len(decisions))) if ids is None else ids
-    _write(path, decisions.to_frame().add_column(0, id_name, names))
+def _numbers(
+    table: pa.Table,
+    columns: Sequence[str],
+    places: Places,
+    reading: Reading,
+    *,
+    scale: str | None,
+    choosable: bool,
+) -> list[pa.ChunkedArray]:
+    """Return the score columns as numbers, and say on stderr how the files were read."""
+    if reading.percent and scale == "logits":
+        raise click.UsageError(
+            "--percent is for probabilities, and these scores are logits"
+            + (" by --scale." if choosable else " by the rule.")
+        )
+    alone = len(columns) == 1
+    found = {
+        name: as_numbers(table.column(name), name, places, reading, alone=alone)
+        for name in columns
+    }
+    numbers = [column for column, _ in found.values()]
+    with_commas = [name for name, (_, commas) in found.items() if commas]
+    if with_commas:
+        for name in columns:
+            if pa.types.is_floating(table.schema.field(name).type):
+                raise ValueError(
+                    f"{places.files[0]}: column {with_commas[0]!r} has decimal commas, column "
+                    f"{name!r} has decimal points. Say which it is with --decimal."
+                )
+    check_scale(numbers, columns, places, scale=scale, choosable=choosable)
+    _say_how_read(places, commas=bool(with_commas), reading=reading)
+    return numbers
 
 
-def write_columns(path: Path, columns: Mapping[str, Any]) -> None:
-    """Write named columns, whole or not at all."""
-    _write(path, pa.table(dict(columns)))
+def _say_how_read(places: Places, *, commas: bool, reading: Reading) -> None:
+    """Say on stderr what of the files is not as usual, unless the user said it."""
+    said: dict[str, list[str]] = {}
+    for file in places.files:
+        if file.suffix == ".parquet" or is_workbook(file):
+            continue
+        unusual = text_format(file, reading).unusual()
+        if commas and reading.decimal is None:
+            unusual.append("with decimal commas")
+        if unusual:
+            said.setdefault(", ".join(unusual), []).append(str(file))
+    for how, files in said.items():
+        click.echo(f"Read {listed(files, most=3)} as {how}.", err=True)
 
 
-def _write(path: Path, table: pa.Table) -> None:
-    """Write a table as CSV, or Parquet by the file's ending."""
-    with replacing(path) as temporary:
-        if path.suffix == ".parquet":
-            parquet.write_table(table, temporary)
-        else:
-            csv.write_csv(table, temporary)
+def _remark_on_gaps(
+    gaps: Mask | None, places: Places, ids: pa.ChunkedArray | None, reading: Reading
+) -> dict[str, Any]:
+    """Refuse rows without a score, or say what becomes of them."""
+    if gaps is None or not gaps.any():
+        return {}
+    count, rows = int(gaps.sum()), np.flatnonzero(gaps)
+    names = None if ids is None else ids
+    where = places.first(rows, names)
+    what = f"{count:,} of {len(gaps):,} rows of {places.files[0]} have no score, first {where}"
+    if reading.missing == "error":
+        raise ValueError(
+            f"{what}. Add --missing refer to give them to a person, or --missing drop to leave "
+            f"them out."
+        )
+    done = {"refer": "referred to a person", "drop": "left out"}[reading.missing]
+    warn_user(f"{what}; they are {done}.", RepairWarning)
+    first = rows[:_MOST_NAMED]
+    return {
+        "without_score": {
+            "rows": count,
+            "done": reading.missing,
+            "first": first.tolist() if ids is None else [ids[int(row)].as_py() for row in first],
+        }
+    }
+
+
+def _remark_on_ids(ids: pa.ChunkedArray | None, name: str | None, file: Path) -> dict[str, Any]:
+    """Say which ids come more than once."""
+    if ids is None:
+        return {}
+    counted = ids.value_counts()
+    counts = pc.struct_field(counted, "counts")
+    twice = pc.struct_field(counted, "values").filter(pc.greater(counts, 1)).to_pylist()
+    if not twice:
+        return {}
+    rows = int(pc.sum(counts.filter(pc.greater(counts, 1))).as_py())
+    first = twice[:_MOST_NAMED]
+    warn_user(
+        f"{len(twice):,} values of {name!r} in {file} come more than once, in {rows:,} rows: "
+        f"{listed(twice, most=_MOST_NAMED)}. Each row is decided about by itself.",
+        RepairWarning,
+    )
+    return {"duplicate_ids": {"count": len(twice), "rows": rows, "first": first}}
+
+
+def _taken(part: Any, rows: IntArray) -> Any:
+    if isinstance(part, list):
+        return [column.take(rows) for column in part]
+    return None if part is None else part.take(rows)
+
+
+def _full(table: pa.Table, name: str, places: Places, rows: IntArray | None) -> pa.ChunkedArray:
+    """Return a column that must have a value in every row."""
+    column = without_gaps(table.column(name))
+    if column.null_count:
+        empty = np.flatnonzero(column.is_null().to_numpy())
+        empty = empty if rows is None else rows[empty]
+        raise ValueError(
+            f"{places.files[0]}: column {name!r} is empty in {column.null_count:,} rows, first "
+            f"{places.first(empty)}."
+        )
+    return column
+
+
+def _filled(column: pa.ChunkedArray, empty: str) -> pa.ChunkedArray:
+    """Return a column as it came, with a word for what is empty."""
+    if pa.types.is_dictionary(column.type):
+        # CSV has no categories.
+        column = column.cast(column.type.value_type)
+    if column.null_count:
+        column = column.cast(pa.string()).fill_null(empty)
+    if empty and pa.types.is_string(column.type):
+        column = pc.if_else(pc.equal(column, ""), empty, column)
+    return column
+
+
+def _text(column: pa.ChunkedArray) -> NDArray[Any]:
+    values: NDArray[Any] = column.to_numpy()
+    return values.astype(str) if values.dtype == object else values
+
+
+def _known(given: pa.ChunkedArray, names: list[str], *, from_text: bool) -> NDArray[Any]:
+    """Return known labels, with None elsewhere, as the classes are spelled."""
+    return as_labels(given, from_text=from_text, named=len(names) > 1)
 
 
 def _named(labels: Any, names: list[str]) -> tuple[Any, list[Any] | None]:
     """Compare labels with column names as text, unless they are numbers on both sides."""
     if labels is None or not names:
         return labels, names or None
-    if labels.dtype.kind in "iu" and all(name.lstrip("-").isdigit() for name in names):
+    if labels.dtype.kind in "iu" and all(name == str(_whole(name)) for name in names):
         return labels, [int(name) for name in names]
+    if labels.dtype.kind == "b":
+        # As the columns spell it: p_true or p_True.
+        spelled = {name.lower(): name for name in names}
+        return np.array([spelled.get(str(one).lower(), str(one)) for one in labels]), names
     return labels.astype(str), names
 
 
-def _column(table: pa.Table, name: str, path: Path) -> pa.ChunkedArray:
-    column = table.column(name)
-    if column.null_count:
-        raise ValueError(f"{path}: column {name!r} is empty in {column.null_count} rows.")
-    # CSV has no categories.
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-
-
-def _array(table: pa.Table, name: str | None, path: Path) -> NDArray[Any] | None:
-    if name is None:
-        return None
-    values: NDArray[Any] = _column(table, name, path).to_numpy()
-    return values.astype(str) if values.dtype == object else values
-
-
-def _numbers(table: pa.Table, name: str, path: Path) -> pa.ChunkedArray:
-    column = _column(table, name, path)
-    if pa.types.is_floating(column.type):
-        return column
+def _whole(name: str) -> int | None:
     try:
-        return column.cast(pa.float64())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise ValueError(f"{path}: column {name!r} must be numbers; {error}.") from error
+        return int(name)
+    except ValueError:
+        return None
 
 
 def _class_names(columns: list[str], pattern: str) -> list[str]:

@@ -1,0 +1,147 @@
+"""Excel workbooks in and out, through openpyxl."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from abstain.cli._header import checked_names, listed
+
+__all__ = ["check_writable", "needed", "sheet_lines", "sheet_table", "write_sheet"]
+
+MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
+
+
+def needed() -> Any:
+    """Return openpyxl, or say which extra brings it."""
+    try:
+        import openpyxl
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            "Excel files need openpyxl, which comes with an extra: pip install 'abstain[excel]'; "
+            "or save the table as CSV"
+        ) from error
+    return openpyxl
+
+
+def sheet_table(path: Path, sheet: str | None) -> pa.Table:
+    """Return a sheet of a workbook: the first row that is not empty is the header."""
+    return _loaded(path, path.stat().st_mtime_ns, sheet)[0]
+
+
+def sheet_lines(path: Path, sheet: str | None) -> list[int]:
+    """Return the row of the sheet, as Excel counts, that each row of the table stands in."""
+    return _loaded(path, path.stat().st_mtime_ns, sheet)[1]
+
+
+# A command asks for the names first, then for columns; loading is what takes the time.
+@lru_cache(maxsize=2)
+def _loaded(path: Path, changed: int, sheet: str | None) -> tuple[pa.Table, list[int]]:
+    from zipfile import BadZipFile
+
+    try:
+        book = needed().load_workbook(path, read_only=True, data_only=True)
+    except (BadZipFile, KeyError, ValueError) as error:
+        raise ValueError(f"{path} cannot be read as a workbook: {error}") from error
+    try:
+        rows = enumerate(_chosen(path, book, sheet).iter_rows(values_only=True), start=1)
+        filled = [(line, row) for line, row in rows if any(_is_value(cell) for cell in row)]
+    finally:
+        book.close()
+    if not filled:
+        raise ValueError(f"{path} is empty.")
+    lines, cells = zip(*filled, strict=True)
+    columns = list(zip_longest(*cells))
+    while columns and not any(_is_value(cell) for cell in columns[-1]):
+        columns.pop()
+    header = ["" if column[0] is None else str(column[0]) for column in columns]
+    names = checked_names(path, header)
+    table = pa.table([_typed(column[1:]) for column in columns], names=list(names))
+    return table, list(lines[1:])
+
+
+def _chosen(path: Path, book: Any, sheet: str | None) -> Any:
+    names = [one.title for one in book.worksheets]
+    if sheet is not None:
+        if sheet not in names:
+            raise ValueError(f"{path} has no sheet {sheet!r}; its sheets are {listed(names)}.")
+        return book[sheet]
+    if len(names) != 1:
+        raise ValueError(
+            f"{path} has {len(names)} sheets. Say which with --sheet, e.g. --sheet "
+            f"'{names[0]}'; there are {listed(names)}."
+        )
+    return book[names[0]]
+
+
+def _is_value(cell: Any) -> bool:
+    return cell is not None and cell != ""
+
+
+def _typed(values: Iterable[Any]) -> pa.Array:
+    """Return cells as a column: of numbers, of truths, of dates, or else of text."""
+    cells = [cell if _is_value(cell) else None for cell in values]
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if kinds == {int, float}:
+        return pa.array(cells, pa.float64())
+    if len(kinds) > 1:
+        return pa.array([None if cell is None else _as_text(cell) for cell in cells], pa.string())
+    return pa.array(cells)
+
+
+def _as_text(cell: Any) -> str:
+    return str(cell).lower() if isinstance(cell, bool) else str(cell)
+
+
+def check_writable(path: Path, rows: int, columns: int) -> None:
+    """Refuse a table that is larger than a sheet can be."""
+    if rows + 1 > MOST_ROWS or columns > MOST_COLUMNS:
+        raise ValueError(
+            f"Cannot write {path}: a sheet holds {MOST_ROWS - 1:,} rows and {MOST_COLUMNS:,} "
+            f"columns, not {rows:,} and {columns:,}. Write .csv or .parquet."
+        )
+
+
+def write_sheet(path: Path, table: pa.Table, *, called: Path) -> None:
+    """Write a table as a workbook with one sheet.
+
+    Text stays text: what begins with a sign of equality is no formula.
+    """
+    check_writable(called, table.num_rows, table.num_columns)
+    openpyxl = needed()
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("decisions")
+    sheet.freeze_panes = "A2"
+    plain = [not _may_hold_formulas(column) for column in table.columns]
+
+    def cell(value: Any, is_plain: bool) -> Any:
+        if is_plain or not isinstance(value, str) or not value.startswith("="):
+            return value
+        made = openpyxl.cell.WriteOnlyCell(sheet, value)
+        made.data_type = "s"
+        return made
+
+    sheet.append([cell(name, False) for name in table.column_names])
+    try:
+        for batch in table.to_batches(max_chunksize=10_000):
+            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                sheet.append(list(map(cell, row, plain)))
+        book.save(path)
+    except openpyxl.utils.exceptions.IllegalCharacterError as error:
+        raise ValueError(
+            f"Cannot write {called}: a text holds a control character, which Excel does not "
+            f"allow. Write .csv or .parquet."
+        ) from error
+
+
+def _may_hold_formulas(column: pa.ChunkedArray) -> bool:
+    import pyarrow.compute as pc
+
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return False
+    return bool(pc.any(pc.starts_with(column, "=")).as_py())

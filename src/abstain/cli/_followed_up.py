@@ -1,0 +1,206 @@
+"""True labels that came later: beside the scores, or in a file of their own, joined by id."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abstain._inputs import IntArray
+from abstain.cli._columns import column_names, found_files, missing_column, quoted, read_columns
+from abstain.cli._reading import AS_FOUND, Reading
+
+__all__ = ["FollowedUp", "followed_up", "text_columns"]
+
+_EMPTY = {"", "na", "n/a", "nan", "null", "none", "<na>"}
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True, eq=False)
+class FollowedUp:
+    """Which rows have a label, and which.
+
+    Attributes
+    ----------
+    labels : ndarray
+        The labels of the rows that have one, as the classes are spelled.
+    rows : ndarray of bool, shape (n,)
+        Which rows have one.
+    without_row : int
+        How many labels of another file belong to none of the rows.
+    """
+
+    labels: NDArray[Any]
+    rows: NDArray[np.bool_]
+    without_row: int = 0
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many rows there are, how many have a label, and how many labels have no row."""
+        n, labelled = len(self.rows), int(self.rows.sum())
+        return {
+            "rows": n,
+            "labelled": labelled,
+            "without_label": n - labelled,
+            "labels_without_row": self.without_row,
+        }
+
+    def line(self) -> str:
+        """Return the counts as a line for people; nothing where every row has its label."""
+        found = self.counts
+        if not found["without_label"] and not self.without_row:
+            return ""
+        said = f"Judged {found['labelled']:,} of {found['rows']:,} rows"
+        parts = []
+        if found["without_label"]:
+            many = found["without_label"] > 1
+            parts.append(f"{found['without_label']:,} {'have' if many else 'has'} no label")
+        if self.without_row:
+            many = self.without_row > 1
+            parts.append(
+                f"{self.without_row:,} {'labels belong' if many else 'label belongs'} to no row"
+            )
+        return f"{said}: {', '.join(parts)}"
+
+
+def followed_up(
+    texts: dict[str, list[str]],
+    classes: Sequence[Any],
+    *,
+    file: Path,
+    label: str,
+    identifier: str | None,
+    labels: Path | None,
+    reading: Reading = AS_FOUND,
+) -> FollowedUp:
+    """Return the labels of rows, from their own table or joined from another file by id.
+
+    Parameters
+    ----------
+    texts : dict of str to list of str
+        The label column of the rows, or their id column where the labels are in another file.
+    classes : sequence
+        The labels of the rule.
+    file : Path
+        Where the rows came from, for messages.
+    label, identifier : str, str or None
+        The columns with the label, and with the row's name in both files.
+    labels : Path or None
+        The other file.
+    reading : Reading
+        What the user said about the files.
+    """
+    if labels is None or identifier is None:
+        found, without_row = texts[label], 0
+        where = file
+    else:
+        ids = texts[identifier]
+        _check_once(ids, identifier, file)
+        _check_id(labels, identifier, reading)
+        other = text_columns(labels, {"--id": identifier, "--label": label}, reading)
+        _check_once(other[identifier], identifier, labels)
+        known = dict(zip(other[identifier], other[label], strict=True))
+        found = [known.get(one, "") for one in ids]
+        present = {*ids}
+        without_row = sum(
+            one not in present and not _is_empty(text, classes) for one, text in known.items()
+        )
+        where = labels
+    codes = _columns_of(found, classes, label, where)
+    rows = codes >= 0
+    if not rows.any():
+        raise ValueError(
+            f"No row of {file} has a label in {where}, column {label!r}."
+            + ("" if labels is None else f" Are the ids in {identifier!r} the same in both files?")
+        )
+    return FollowedUp(np.asarray(classes)[codes[rows]], rows, without_row)
+
+
+def text_columns(
+    path: Path,
+    wanted: dict[str, str],
+    reading: Reading = AS_FOUND,
+    rows: IntArray | None = None,
+) -> dict[str, list[str]]:
+    """Read columns as text, each named by the option that asks for it; empty where nothing is.
+
+    ``rows`` are the positions of those that are wanted, where that is not all.
+    """
+    files = found_files(path)
+    names = column_names(files[0], reading)
+    for option, name in wanted.items():
+        if name not in names:
+            raise missing_column(files[0], name, option, reading)
+    asked = [*dict.fromkeys(wanted.values())]
+    table = read_columns(files, asked, as_text=asked, reading=reading)
+    if rows is not None:
+        table = table.take(rows)
+    return {
+        name: ["" if value is None else str(value).strip() for value in column.to_pylist()]
+        for name, column in zip(asked, (table.column(name) for name in asked), strict=True)
+    }
+
+
+def _check_id(path: Path, identifier: str, reading: Reading) -> None:
+    names = column_names(found_files(path)[0], reading)
+    if identifier not in names:
+        raise ValueError(
+            f"{path} has no column {identifier!r} to join by: it must be called the same in both "
+            f"files. Its columns: {', '.join(names)}. Rename one of them."
+        )
+
+
+def _check_once(ids: Iterable[str], name: str, path: Path) -> None:
+    twice = [one for one, count in Counter(ids).items() if count > 1]
+    if twice:
+        more = len(twice) - _MOST_NAMED
+        listed = ", ".join(one or "(empty)" for one in twice[:_MOST_NAMED])
+        raise ValueError(
+            f"{path}: {len(twice):,} ids in column {name!r} come more than once: {listed}"
+            f"{f', and {more:,} more' if more > 0 else ''}. Labels can be joined only where an id "
+            f"is one row; keep one row of each, or name another column with --id."
+        )
+
+
+def _is_empty(text: str, classes: Sequence[Any]) -> bool:
+    return text.lower() in _EMPTY and text not in {str(label) for label in classes}
+
+
+def _columns_of(
+    texts: Sequence[str], classes: Sequence[Any], label: str, path: Path
+) -> NDArray[np.intp]:
+    """Return the column of each label, compared as text; -1 where there is none."""
+    columns = {text: _column_of(text, classes) for text in {*texts}}
+    unknown = [
+        text for text, column in columns.items() if column is None and not _is_empty(text, classes)
+    ]
+    if unknown:
+        count = sum(text in {*unknown} for text in texts)
+        raise ValueError(
+            f"{path}: {count:,} labels in column {label!r} are none of the rule's classes "
+            f"({', '.join(str(one) for one in classes[:_MOST_NAMED])}"
+            f"{', ...' if len(classes) > _MOST_NAMED else ''}), first "
+            f"{quoted(sorted(unknown)[0])}. Name the right column with --label, or leave unknown "
+            f"labels empty."
+        )
+    return np.array([-1 if (k := columns[text]) is None else k for text in texts], dtype=np.intp)
+
+
+def _column_of(text: str, classes: Sequence[Any]) -> int | None:
+    for k, label in enumerate(classes):
+        if str(label) == text or (isinstance(label, bool) and str(label).lower() == text.lower()):
+            return k
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    # Numbers with gaps among them may be written 1.0.
+    for k, label in enumerate(classes):
+        if isinstance(label, int | float) and float(label) == number:
+            return k
+    return None

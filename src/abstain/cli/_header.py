@@ -1,0 +1,48 @@
+"""The names of a table's columns: what every kind of file must have."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+__all__ = ["checked_names", "listed"]
+
+
+def checked_names(path: Path, header: Sequence[str]) -> tuple[str, ...]:
+    """Return the names without spaces around them; a column without a name is called by its place.
+
+    Raises
+    ------
+    ValueError
+        If a name comes twice, or all are numbers, so that there is no header.
+    """
+    names = [name.strip() for name in header]
+    if all(_is_number(name) for name in names):
+        raise ValueError(
+            f"{path} has no header: its first line is {listed(names)}. Add a line above it "
+            f"that names the columns."
+        )
+    names = [name or f"column {place}" for place, name in enumerate(names, start=1)]
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise ValueError(
+            f"{path} has more than one column called {listed(twice)}. Rename all but one."
+        )
+    return tuple(names)
+
+
+def listed(names: Iterable[object], most: int = 12) -> str:
+    """Return names in a row; of very many the first, and how many more there are."""
+    shown = [str(name) for name in names]
+    if len(shown) <= most + 1:
+        return ", ".join(shown)
+    return f"{', '.join(shown[:most])} and {len(shown) - most:,} more"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.replace(",", "."))
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,76 @@
+"""Label columns: numbers where they are written as numbers, and text as it stands.
+
+``001`` is no number to who wrote it, and ``true`` is a name where a score column is called so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from abstain.cli._scores import GAPS
+
+__all__ = ["as_labels", "without_gaps"]
+
+_EMPTY = [text for text in GAPS if text != "None"]
+_WHOLE = r"^(0|-?[1-9]\d{0,17})$"
+_NUMBER = r"^-?(0|[1-9]\d*)(\.\d*)?([eE][+-]?\d+)?$"
+
+
+def without_gaps(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column with nulls where there is nothing, and no spaces around its texts."""
+    if pa.types.is_dictionary(column.type):
+        # CSV has no categories.
+        column = column.cast(column.type.value_type)
+    if not pa.types.is_string(column.type) and not pa.types.is_large_string(column.type):
+        return column
+    texts = pc.utf8_trim_whitespace(column)
+    return pc.if_else(pc.is_in(texts, pa.array(_EMPTY)), pa.scalar(None, texts.type), texts)
+
+
+def as_labels(column: pa.ChunkedArray, *, from_text: bool, named: bool) -> NDArray[Any]:
+    """Return labels as an array; with gaps, as one of objects with None in them.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        As ``without_gaps`` gives it.
+    from_text : bool
+        Whether the column was read as text, so that it may hold numbers.
+    named : bool
+        Whether labels are to be compared with the names of several score columns.
+    """
+    values = column.to_pylist() if column.null_count else column.to_numpy()
+    if not from_text:
+        return _objects(values) if column.null_count else _as_text(values)
+    distinct = column.unique().drop_null()
+    if pc.all(pc.match_substring_regex(distinct, _WHOLE)).as_py():
+        return _converted(column, pa.int64())
+    if pc.all(pc.match_substring_regex(distinct, _NUMBER)).as_py():
+        return _converted(column, pa.float64())
+    truths = pc.is_in(pc.utf8_lower(distinct), pa.array(["true", "false"]))
+    if not named and pc.all(truths).as_py():
+        return _converted(pc.utf8_lower(column), pa.bool_())
+    return _objects(values) if column.null_count else _as_text(values)
+
+
+def _converted(column: pa.ChunkedArray, kind: Any) -> NDArray[Any]:
+    typed = column.cast(kind)
+    if typed.null_count:
+        return _objects(typed.to_pylist())
+    values: NDArray[Any] = typed.to_numpy()
+    return values
+
+
+def _as_text(values: NDArray[Any]) -> NDArray[Any]:
+    return values.astype(str) if values.dtype == object else values
+
+
+def _objects(values: list[Any]) -> NDArray[Any]:
+    made = np.empty(len(values), dtype=object)
+    made[:] = values
+    return made

@@ -1,0 +1,291 @@
+"""Text tables as people have them: found out for sure, or asked for; never guessed.
+
+The encoding is told from the first bytes, the separator from the header and the lines below it.
+What is not as usual (UTF-8, commas) is known to the caller, who says it.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import csv as arrow
+
+from abstain.cli._header import checked_names
+from abstain.cli._reading import Reading
+
+__all__ = ["TextFormat", "first_rows", "line_of", "read_text", "text_format"]
+
+_SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
+_HEAD = 1 << 18
+_MOST_HEAD = 1 << 24
+_ROWS = 20
+# Cells of many columns or long texts: a row must fit into a block.
+_BLOCK = 1 << 23
+csv.field_size_limit(1 << 30)
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """How a text file is written, and what its columns are called.
+
+    Attributes
+    ----------
+    encoding, separator : str
+        As found, or as given.
+    names : tuple of str
+        The names of the columns, without spaces around them.
+    skip : int
+        How many lines stand before the header.
+    """
+
+    encoding: str
+    separator: str
+    names: tuple[str, ...]
+    skip: int
+
+    def unusual(self) -> list[str]:
+        """Return in words what is not as usual, for the user to be told."""
+        said = [] if self.encoding in ("utf-8", "utf-8-sig") else [self.encoding]
+        if self.separator != "," and len(self.names) > 1:
+            name = _SEPARATORS.get(self.separator, repr(self.separator))
+            said.append(f"separated by {name}s")
+        return said
+
+
+def text_format(path: Path, reading: Reading) -> TextFormat:
+    """Find out how a text file is written.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be told for sure; the message names the option to add. Also where the header
+        is missing or names a column twice.
+    """
+    return _text_format(path, path.stat().st_mtime_ns, reading.encoding, reading.separator)
+
+
+@lru_cache(maxsize=256)
+def _text_format(
+    path: Path, changed: int, encoding: str | None, separator: str | None
+) -> TextFormat:
+    size = _HEAD
+    while True:
+        with _opened(path) as stream:
+            raw = stream.read(size)
+        whole = len(raw) < size
+        head, found = _decoded(path, raw, encoding, whole)
+        skip, head, stated = _before_header(head)
+        rows = _sampled(head, separator or stated or ",", whole)
+        # A header of thousands of columns may be longer than the head.
+        if len(rows) > 2 or whole or size >= _MOST_HEAD:
+            break
+        size *= 8
+    if not rows:
+        raise ValueError(f"{path} is empty.")
+    separator = separator or stated or _separator_of(path, head, whole)
+    names = checked_names(path, _sampled(head, separator, whole)[0])
+    return TextFormat(found, separator, names, skip)
+
+
+def read_text(
+    path: Path, names: Sequence[str], reading: Reading, *, as_text: Sequence[str] = ()
+) -> pa.Table:
+    """Read columns of a text file; some of them as text, whatever they hold."""
+    form = text_format(path, reading)
+    one = len(form.names) == 1
+    try:
+        with _opened(path) as stream:
+            table = arrow.read_csv(
+                stream,
+                read_options=arrow.ReadOptions(
+                    encoding=form.encoding.replace("utf-8-sig", "utf-8"),
+                    block_size=_BLOCK,
+                    skip_rows=form.skip,
+                    column_names=list(form.names),
+                    skip_rows_after_names=1,
+                ),
+                parse_options=arrow.ParseOptions(
+                    delimiter=form.separator,
+                    newlines_in_values=True,
+                    # Of a single column an empty line is a row without a value.
+                    ignore_empty_lines=not one,
+                ),
+                convert_options=arrow.ConvertOptions(
+                    include_columns=list(names),
+                    column_types={name: pa.string() for name in as_text},
+                ),
+            )
+    except (pa.ArrowInvalid, UnicodeError) as error:
+        raise ValueError(_why_unreadable(path, form, error)) from error
+    return _without_last_gaps(table) if one else table
+
+
+def first_rows(path: Path, reading: Reading, most: int) -> pa.Table:
+    """Return the first rows of all columns, typed by what they hold."""
+    form = text_format(path, reading)
+    with _lines(path, form) as lines:
+        rows = list(islice((row for _, row in lines), most))
+    buffer = io.StringIO()
+    csv.writer(buffer).writerows(rows)
+    return arrow.read_csv(
+        io.BytesIO(buffer.getvalue().encode()),
+        read_options=arrow.ReadOptions(column_names=list(form.names), block_size=_BLOCK),
+        parse_options=arrow.ParseOptions(newlines_in_values=True),
+    )
+
+
+def line_of(path: Path, row: int, reading: Reading) -> int:
+    """Return the line of a row of data, counted from 1 as editors do."""
+    with _lines(path, text_format(path, reading)) as lines:
+        return next((line for line, _ in islice(lines, row, row + 1)), 0)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Open a file for reading bytes, unpacked where it is packed."""
+    with pa.input_stream(str(path), compression="detect") as stream:
+        yield stream
+
+
+@contextmanager
+def _lines(path: Path, form: TextFormat) -> Iterator[Iterator[tuple[int, list[str]]]]:
+    """Give the rows below the header, each with the line that it begins on."""
+    with _opened(path) as stream, io.TextIOWrapper(stream, form.encoding, newline="") as text:
+        for _ in range(form.skip):
+            text.readline()
+        yield islice(_numbered(text, form), 1, None)
+
+
+def _numbered(text: Any, form: TextFormat) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(text, delimiter=form.separator)
+    begins = form.skip + 1
+    for row in reader:
+        if row or len(form.names) == 1:
+            yield begins, row
+        begins = form.skip + reader.line_num + 1
+
+
+def _decoded(path: Path, raw: bytes, encoding: str | None, whole: bool) -> tuple[str, str]:
+    """Return the beginning as text, and its encoding."""
+    _check_kind(path, raw)
+    if encoding is None:
+        encoding = _encoding_of(path, raw)
+    decoder = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)()
+    try:
+        return decoder.decode(raw, final=whole), encoding
+    except UnicodeError as error:
+        raise ValueError(f"{path} is not {encoding} ({error}). Say what with --encoding.") from (
+            error
+        )
+
+
+def _encoding_of(path: Path, raw: bytes) -> str:
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    if b"\0" in raw[:1000]:
+        raise ValueError(
+            f"{path} has no byte-order mark but zero bytes, as UTF-16 does. If it is that, add "
+            f"--encoding utf-16-le (or utf-16-be); if it is no text, save it as CSV."
+        )
+    for encoding in ("utf-8", "windows-1252"):
+        try:
+            codecs.getincrementaldecoder(encoding)().decode(raw)
+        except UnicodeError:
+            continue
+        return encoding
+    raise ValueError(
+        f"{path} is neither UTF-8 nor windows-1252. Say what it is with --encoding, e.g. "
+        f"--encoding mac-roman."
+    )
+
+
+def _check_kind(path: Path, raw: bytes) -> None:
+    """Say what a file is that is no text, whatever it is called."""
+    if not raw:
+        raise ValueError(f"{path} is empty.")
+    kinds = {
+        b"PK\x03\x04": "a workbook or an archive; if it is Excel's, its name must end in .xlsx",
+        b"\xd0\xcf\x11\xe0": "an old Excel workbook (.xls); save it as .xlsx or CSV",
+        b"PAR1": "Parquet; its name must end in .parquet",
+        b"\x1f\x8b": "compressed; its name must end in .gz",
+    }
+    for beginning, what in kinds.items():
+        if raw.startswith(beginning):
+            raise ValueError(f"{path} is {what}.")
+
+
+def _before_header(head: str) -> tuple[int, str, str | None]:
+    """Skip empty lines and Excel's ``sep=;``: how many lines, the rest, and that separator."""
+    skip, stated = 0, None
+    while head:
+        line, _, rest = head.partition("\n")
+        text = line.strip("\r")
+        if text.strip() and not (text.startswith("sep=") and len(text) == 5):
+            break
+        stated = text[4:] or stated
+        skip, head = skip + 1, rest
+    return skip, head, stated
+
+
+def _sampled(head: str, separator: str, whole: bool) -> list[list[str]]:
+    """Return the first rows that are in the head as a whole, quotes respected."""
+    reader = csv.reader(io.StringIO(head, newline=""), delimiter=separator)
+    rows = list(islice((row for row in reader if row), _ROWS + 1))
+    return rows if whole or len(rows) > _ROWS else rows[:-1] or rows
+
+
+def _separator_of(path: Path, head: str, whole: bool) -> str:
+    """Return the one separator there can be."""
+    widths = {
+        separator: [len(row) for row in _sampled(head, separator, whole)]
+        for separator in _SEPARATORS
+    }
+    splitting = [separator for separator, found in widths.items() if found[0] > 1]
+    if not splitting:
+        # A single column: any sign that no value holds, so that 0,5 stays one value.
+        absent = [separator for separator, found in widths.items() if max(found) == 1]
+        return absent[0] if absent else ","
+    if len(splitting) > 1:
+        splitting = [
+            separator for separator in splitting if len(set(widths[separator])) == 1
+        ] or splitting
+    if len(splitting) > 1:
+        names = " or ".join(_SEPARATORS[separator] for separator in splitting)
+        raise ValueError(
+            f"{path}: its columns may be separated by {names}. Say which with --separator, e.g. "
+            f"--separator {_SEPARATORS[splitting[0]]}."
+        )
+    return splitting[0]
+
+
+def _why_unreadable(path: Path, form: TextFormat, error: Exception) -> str:
+    if "UTF8" in str(error) or isinstance(error, UnicodeError):
+        return f"{path} is not {form.encoding} throughout; add --encoding, e.g. windows-1252."
+    with _lines(path, form) as lines:
+        for line, row in lines:
+            if len(row) != len(form.names):
+                separator = _SEPARATORS.get(form.separator, form.separator)
+                return (
+                    f"{path} cannot be read as a table: line {line} has {len(row)} cells, the "
+                    f"header {len(form.names)} (separated by {separator}s). Repair the line, or "
+                    f"say what separates columns with --separator."
+                )
+    return f"{path} cannot be read as a table: {error}"
+
+
+def _without_last_gaps(table: pa.Table) -> pa.Table:
+    """Drop the empty lines at the end of a single column."""
+    rows = table.num_rows
+    while rows and table.column(0)[rows - 1].as_py() in (None, ""):
+        rows -= 1
+    return table.slice(0, rows)

@@ -1,0 +1,242 @@
+"""Writing decisions: the columns of the input, then what was decided, in the format of the ending.
+
+Numbers have as few digits as reproduce the decisions; see ``_digits``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv, parquet
+
+from abstain._files import replacing
+from abstain._inputs import FloatArray
+from abstain.cli._excel import write_sheet
+from abstain.cli._manifest import manifest_of, sha256_of
+from abstain.cli._output import manifest_path
+from abstain.decisions import Decisions
+
+if TYPE_CHECKING:
+    from abstain.cli._tables import Predictions
+
+__all__ = ["decision_table", "save_decisions", "save_table", "write_columns", "write_decisions"]
+
+OURS = "abstain_"
+EXACT = 17
+_TENS = np.array([10.0**k for k in range(23)])
+# Numbers that come out of a conversion as they went in.
+_WHOLE = r"^(0|-?[1-9]\d{0,14})$"
+_DECIMAL = r"^-?(0|[1-9]\d{0,8})(\.\d{1,6})?$"
+
+
+def save_decisions(
+    place: Callable[[Path], Path],
+    path: Path,
+    decisions: Decisions[Any],
+    rows: Predictions,
+    sources: tuple[Predictions | Path, ...],
+    *,
+    pressing_first: bool = False,
+) -> None:
+    """Write decisions with the other columns of their rows, and a manifest beside them.
+
+    Parameters
+    ----------
+    place : callable
+        Gives the temporary file for a path; see :func:`abstain._files.landing`.
+    path : Path
+        Where the decisions are to stand.
+    decisions : Decisions
+        What was decided.
+    rows : Predictions
+        What it was decided about.
+    sources : tuple of Predictions or Path
+        All that was read.
+    pressing_first : bool
+        Write the most pressing rows first; in the order of the input when not.
+    """
+    left = decisions.rows
+    names, others = _names_of(rows, left), rows.others() if rows.unread else None
+    if others is not None and left is not None:
+        others = others.take(left)
+    if others is not None and path.suffix.lower() in (".parquet", ".xlsx"):
+        others = _typed(others)
+    digits = EXACT if path.suffix == ".parquet" else _digits(decisions)
+    table, renamed = decision_table(decisions, names, rows.id_name, others, digits=digits)
+    if pressing_first:
+        table = table.take(np.argsort(-decisions.priority, kind="stable"))
+    if renamed:
+        listed = ", ".join(f"{new} for {old}" for old, new in renamed.items())
+        click.echo(
+            f"{path} keeps the columns of the input; what was decided is called {listed}.",
+            err=True,
+        )
+    policy = decisions.policy.sha256
+    save_table(place, path, table, sources, policy=policy, renamed=renamed, digits=digits)
+
+
+def save_table(
+    place: Callable[[Path], Path],
+    path: Path,
+    table: pa.Table,
+    sources: tuple[Predictions | Path, ...],
+    **facts: Any,
+) -> None:
+    """Write a table and the manifest beside it."""
+    manifest = manifest_of(sources, **facts)
+    temporary = place(path)
+    _write(temporary, path, table, manifest)
+    output = {"file": path.name, "rows": table.num_rows, "sha256": sha256_of(temporary)}
+    text = json.dumps({**manifest, "output": output}, indent=2, ensure_ascii=False)
+    place(manifest_path(path)).write_text(f"{text}\n", encoding="utf-8")
+
+
+def decision_table(
+    decisions: Decisions[Any],
+    names: pa.Array | pa.ChunkedArray,
+    id_name: str,
+    others: pa.Table | None = None,
+    *,
+    digits: int = EXACT,
+) -> tuple[pa.Table, dict[str, str]]:
+    """Return a row per decision, and which of our columns had to be called something else.
+
+    First the row's name, then the other columns of the input under their own names, then what
+    the library says and the beginning of the rule's checksum.
+    """
+    made = decisions.to_frame()
+    ours = {name: _rounded(made.column(name), digits) for name in made.column_names}
+    ours["policy"] = pa.repeat(decisions.policy.sha256[:12], len(decisions))
+    columns: dict[str, Any] = {}
+    theirs = set() if others is None else set(others.column_names)
+    taken, renamed = theirs | {id_name}, dict[str, str]()
+    if id_name in theirs:
+        # The number of the row, beside a column that is called so.
+        columns[_free(id_name, taken, renamed)] = names
+    else:
+        columns[id_name] = names
+    if others is not None:
+        columns |= dict(zip(others.column_names, others.columns, strict=True))
+    for name, values in ours.items():
+        columns[_free(name, taken, renamed)] = values
+    return pa.table(columns), renamed
+
+
+def write_decisions(path: Path, decisions: Decisions[Any], *, id_name: str = "row") -> None:
+    """Write decisions about rows that came from no file, whole or not at all."""
+    names = pa.array(np.arange(len(decisions)))
+    table, _ = decision_table(decisions, names, id_name, digits=_digits(decisions))
+    with replacing(path) as temporary:
+        _write(temporary, path, table)
+
+
+def write_columns(path: Path, columns: Mapping[str, Any]) -> None:
+    """Write named columns, whole or not at all."""
+    with replacing(path) as temporary:
+        _write(temporary, path, pa.table(dict(columns)))
+
+
+def _names_of(rows: Predictions, left: Any) -> pa.Array | pa.ChunkedArray:
+    if rows.ids is not None:
+        return rows.ids if left is None else rows.ids.take(left)
+    numbers = np.arange(rows.scores.num_rows) if rows.rows is None else rows.rows
+    return pa.array(numbers if left is None else numbers[left])
+
+
+def _free(name: str, taken: set[str], renamed: dict[str, str]) -> str:
+    """Return a name for a column of ours that no column of theirs has."""
+    free = name
+    while free in taken:
+        free = f"{OURS}{free}"
+    if free != name:
+        renamed[name] = free
+    taken.add(free)
+    return free
+
+
+def _digits(decisions: Decisions[Any]) -> int:
+    """Return how many significant digits to write: the fewest that reproduce the decisions.
+
+    Of 6, 9 or 12 those with which the written probabilities give the same predictions, and tell
+    rows that were decided differently apart; or else all of them.
+    """
+    # Rows without a score, and rows with a known label, are not decided by probabilities.
+    scored = decisions.scored
+    exact, rule, predicted = scored.compact, scored.choice.rule, scored.columns
+    threshold = rule.threshold
+    order = np.argsort(exact, kind="stable") if exact.ndim == 1 else None
+    for digits in (6, 9, 12):
+        rough = _significant(exact, digits)
+        if order is None:
+            if (rule.predict(rough) == predicted).all():
+                return digits
+            continue
+        if threshold is not None:
+            written = _significant(np.array([threshold]), digits)[0]
+            if ((rough >= written) != (exact >= threshold)).any():
+                continue
+        decided = 2 * predicted[order] + scored.abstain[order]
+        merged = (np.diff(rough[order]) == 0) & (np.diff(exact[order]) != 0)
+        if not (merged & (np.diff(decided) != 0)).any():
+            return digits
+    return EXACT
+
+
+def _significant(values: FloatArray, digits: int) -> FloatArray:
+    """Round to significant digits."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        magnitude = np.floor(np.log10(np.abs(values)))
+    magnitude = np.where(np.isfinite(magnitude), magnitude, 0).astype(np.intp)
+    tens = _TENS[np.clip(digits - 1 - magnitude, 0, 22)]
+    rounded: FloatArray = np.rint(values * tens) / tens
+    return rounded
+
+
+def _rounded(column: pa.ChunkedArray, digits: int) -> Any:
+    """Return numbers with so many digits, and nothing where there is none."""
+    if not pa.types.is_floating(column.type):
+        return column
+    values = column.to_numpy()
+    rounded = values if digits >= EXACT else _significant(values, digits)
+    return pa.array(rounded, mask=np.isnan(rounded))
+
+
+def _write(
+    temporary: Path, path: Path, table: pa.Table, manifest: dict[str, Any] | None = None
+) -> None:
+    """Write a table in the format of the path's ending."""
+    name = path.name.lower()
+    if name.endswith(".parquet"):
+        if manifest is not None:
+            table = table.replace_schema_metadata({"abstain": json.dumps(manifest)})
+        parquet.write_table(table, temporary)
+    elif name.endswith(".xlsx"):
+        write_sheet(temporary, table, called=path)
+    else:
+        options = csv.WriteOptions(delimiter="\t" if name.endswith(".tsv") else ",")
+        packed = "gzip" if name.endswith(".gz") else None
+        with pa.output_stream(str(temporary), compression=packed) as stream:
+            csv.write_csv(table, stream, options)
+
+
+def _typed(table: pa.Table) -> pa.Table:
+    """Return columns of text that hold nothing but plain numbers as numbers; 007 stays text."""
+    for place, name in enumerate(table.column_names):
+        column = table.column(place)
+        if not pa.types.is_string(column.type):
+            continue
+        texts = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+        for pattern, kind in ((_WHOLE, pa.int64()), (_DECIMAL, pa.float64())):
+            if texts.null_count == len(texts):
+                break
+            if pc.all(pc.match_substring_regex(texts, pattern)).as_py():
+                table = table.set_column(place, name, texts.cast(kind))
+                break
+    return table

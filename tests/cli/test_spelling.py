@@ -1,0 +1,102 @@
+"""The library's messages, as whoever reads them in a terminal has to type."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import abstain as library
+from abstain.cli._spelling import OPTIONS, spelled
+
+PACKAGE = Path(library.__file__).parent
+# What no command reaches: bridges, the paper, displays, Python's own front doors.
+BEYOND = {
+    "classifier.py", "cli", "datasets", "keras.py", "mlflow.py", "monitoring", "onnx.py", "paper",
+    "plots", "torch.py",
+}  # fmt: skip
+# Arguments that have no option, in messages that only Python's callers can meet.
+PYTHON_ONLY = (
+    "solver=", "replace=", "`loss` is empty", "`samples` holds no draw", "score_samples",
+    "`y_source`", "`metric`.", "`n_classes`", "such as 'delta-metric'", "register", "Register",
+    "decisions.rows", "Policy.apply() returned",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("said", "typed"),
+    [
+        ('If these are logits, pass scale="logits".', "If these are logits, add --scale logits."),
+        ("Pass positive='cancer' or", "Add --positive cancer or"),
+        ('pass positive="not ill"', "add --positive 'not ill'"),
+        ("`budget` must be a fraction", "--budget must be a fraction"),
+        ("raise `at_most=40`", "raise --at-most 40"),
+        ('Pass missing="refer" to give', "Add --missing refer to give"),
+        ("call adapt() first", "run `abstain adapt` first"),
+        ("Pass drop_certificate=True to choose again", "Add --drop-certificate to choose again"),
+        ("`scores` has gaps", "The scores have gaps"),
+        ("Pass exactly one of `budget`, `target`, `cost`; got none.",
+         "Give exactly one of --budget, --target, --cost; got none."),
+        ("Pass a smaller count, or", "Give a smaller count, or"),
+        ("the files a.csv and b.csv", "The files a.csv and b.csv"),
+    ],
+)  # fmt: skip
+def test_arguments_become_options(said, typed):
+    assert spelled(said) == typed
+
+
+def test_advice_about_classes_is_about_columns():
+    said = spelled("(1, 2). Pass classes=[...] with the label of each column, in order.")
+    assert said.startswith("(1, 2). Name the score columns so that each ends in its class")
+    assert "--scores 'p_*'" in said
+
+
+def text_of(node):
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(text_of(part) for part in node.values)
+    return "" if isinstance(node, ast.Constant) else "17"
+
+
+def messages():
+    """Every text that is raised or warned of in a room that commands reach."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.relative_to(PACKAGE).parts[0] in BEYOND:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+                calls = node.exc.args
+            elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "warn":
+                calls = node.args
+            else:
+                continue
+            yield from (
+                (path.relative_to(PACKAGE), text_of(one))
+                for one in calls
+                if isinstance(one, ast.JoinedStr | ast.Constant)
+            )
+
+
+def test_no_message_of_the_library_asks_for_python():
+    found = list(messages())
+    assert len(found) > 150
+    asked = re.compile(rf"\b[Pp]ass \S|\b({'|'.join(OPTIONS)})=|`({'|'.join(OPTIONS)})`|\w\(\)")
+    left = [
+        (str(path), spelled(text))
+        for path, text in found
+        if asked.search(spelled(text)) and not any(part in text for part in PYTHON_ONLY)
+    ]
+    assert left == []
+
+
+def test_the_command_line_says_it_its_own_way(abstain):
+    Path("v.csv").write_text("p_a,p_b,y\n" + "0.5,0.2,a\n0.3,0.7,b\n" * 20)
+    code, _, err = abstain("run", "v.csv", "v.csv", "--metric", "accuracy", "--budget", "0.1")
+    assert code == 1
+    assert "The rows of the scores of VALIDATION must sum to 1" in err
+    assert "first is row 0, counted from 0 below the header" in err
+    assert "add --scale logits" in err
+    code, _, err = abstain("run", "v.csv", "v.csv", "--metric", "accuracy", "--budget", "2.5")
+    assert code == 2
+    assert "--budget must be a fraction in [0, 1)" in " ".join(err.split())
