@@ -1,5 +1,6 @@
 """The Python blocks of every page run, in order, as a reader would run them."""
 
+import logging
 import re
 from pathlib import Path
 
@@ -27,6 +28,7 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
     for block in blocks_of(page):
         exec(compile(block, str(page), "exec"), names)
     matplotlib.pyplot.close("all")
+    logging.getLogger("abstain").setLevel(logging.NOTSET)
 
 
 def test_the_first_metric_of_ones_own_takes_about_ten_lines():
