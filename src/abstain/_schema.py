@@ -1,4 +1,4 @@
-"""The versions of a policy file, and how a file of one becomes a file of the next.
+"""The file of a policy: its text and checksum, its versions, and how one becomes the next.
 
 A file of every version loads forever. Within a version keys are only added, with a meaning for
 files that lack them, and only such as an older library may pass over and still decide the same.
@@ -8,12 +8,17 @@ makes plain data of the version before into data of the new one. Nothing else re
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from abstain.exceptions import PolicyError
 
-__all__ = ["FORMAT", "SCHEMA_VERSION", "lifted"]
+__all__ = ["FORMAT", "SCHEMA_VERSION", "as_text", "checksum", "lifted", "parsed"]
 
 FORMAT = "abstain-policy"
 # 2: which of two classes is positive, and the order in which arrays of scores come.
@@ -76,3 +81,40 @@ def lifted(
     for step in range(version, newest):
         data = {**lifts[step](dict(data)), "schema_version": step + 1}
     return data
+
+
+def checksum(content: dict[str, Any]) -> str:
+    """Return what tells whether content was changed."""
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def as_text(content: dict[str, Any]) -> str:
+    """Return content as the text of a file, with its checksum."""
+    text = json.dumps({**content, "sha256": checksum(content)}, indent=2)
+    # Each list of plain numbers on one line, for people; no string can look like one.
+    return (
+        re.sub(
+            r"\[\n\s*([^\[\]{}\"]*?)\s*\]",
+            lambda found: "[" + re.sub(r",\s+", ", ", found.group(1)) + "]",
+            text,
+        )
+        + "\n"
+    )
+
+
+def parsed(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Any]:
+    """Return the content of a file, and the checksum it carries."""
+    try:
+        content = json.loads(
+            Path(path).read_text(encoding="utf-8"), parse_constant=_refuse_constant
+        )
+    except ValueError as error:
+        raise PolicyError(f"{path} is not a whole JSON file: {error}.") from error
+    if not isinstance(content, dict):
+        raise PolicyError(f"{path} is not a policy of abstain.")
+    return content, content.pop("sha256", None)
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number that a policy may hold")

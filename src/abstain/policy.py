@@ -6,14 +6,10 @@ and a checksum that tells an edited or damaged file from a whole one.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import re
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -45,7 +41,7 @@ from abstain._inputs import (
 )
 from abstain._logs import logger
 from abstain._numerics import clopper_pearson
-from abstain._schema import FORMAT, SCHEMA_VERSION, lifted
+from abstain._schema import FORMAT, SCHEMA_VERSION, as_text, checksum, lifted, parsed
 from abstain.calibration import Calibrator
 from abstain.certificates import Certificate
 from abstain.decisions import Decisions, unknown_metric
@@ -192,7 +188,7 @@ class Policy:
     @cached_property
     def sha256(self) -> str:
         """The checksum of the policy's content, which its file carries too: which rule it is."""
-        return self._loaded or _checksum(self.to_dict())
+        return self._loaded or checksum(self.to_dict())
 
     @property
     def choice(self) -> Choice:
@@ -497,8 +493,7 @@ class Policy:
         """
         content = self.to_dict()
         self._warn_of_own()
-        text = json.dumps({**content, "sha256": _checksum(content)}, indent=2)
-        write_text(path, _rows_on_lines(text) + "\n")
+        write_text(path, as_text(content))
 
     def _warn_of_own(self) -> None:
         """Say what a file cannot hold, and what that means where it is loaded."""
@@ -536,42 +531,16 @@ class Policy:
         PolicyError
             If the file is cut, edited, of an unknown schema, or no policy at all.
         """
-        try:
-            content = json.loads(
-                Path(path).read_text(encoding="utf-8"), parse_constant=_refuse_constant
-            )
-        except ValueError as error:
-            raise PolicyError(f"{path} is not a whole JSON file: {error}.") from error
-        if not isinstance(content, dict):
-            raise PolicyError(f"{path} is not a policy of abstain.")
-        checksum = content.pop("sha256", None)
+        content, written = parsed(path)
         policy = cls.from_dict(content)
-        if checksum != _checksum(content):
+        if written != checksum(content):
             raise PolicyError(
                 f"{path} was changed after it was written: its checksum does not match. "
                 f"Make the policy again rather than editing it."
             )
-        object.__setattr__(policy, "_loaded", checksum)
+        object.__setattr__(policy, "_loaded", written)
         _logger.info("read %s: %r, by abstain %s", path, policy, policy.version)
         return policy
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a number that a policy may hold")
-
-
-def _checksum(content: dict[str, Any]) -> str:
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()
-
-
-def _rows_on_lines(text: str) -> str:
-    """Put each list of plain numbers on one line, for people; no string can look like one."""
-    return re.sub(
-        r"\[\n\s*([^\[\]{}\"]*?)\s*\]",
-        lambda found: "[" + re.sub(r",\s+", ", ", found.group(1)) + "]",
-        text,
-    )
 
 
 def _optional(part: Any) -> dict[str, Any] | None:
