@@ -28,6 +28,14 @@ REPORTED = [
 ]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def short_back_tests():
+    """A few batches are enough where the back-test is not what is tested."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("abstain.report._trust.N_SHIFTS", 4)
+        yield
+
+
 @cache
 def report(cell):
     data = batch(cell.classes)

@@ -255,7 +255,8 @@ def least_probable(proba):
     ],
     ids=lambda settings: ",".join(f"{k}={getattr(v, '__name__', v)}" for k, v in settings.items()),
 )
-def test_any_way_of_deciding_has_a_report(clinic, settings):
+def test_any_way_of_deciding_has_a_report(clinic, settings, monkeypatch):
+    monkeypatch.setattr("abstain.report._trust.N_SHIFTS", 4)
     parameters = {"metric": "sensitivity@specificity=0.9", "budget": 0.1, **settings}
     abstainer = Abstainer(**parameters, calibration="platt", scale="logits", random_state=0)
     few = clinic.scores_val[:1000], clinic.y_val[:1000]
@@ -450,7 +451,8 @@ def test_few_validation_rows_are_said_to_be_few(clinic, binary):
     assert "needs two classes with 20 validation rows" in facts["trust"]["reason"]
 
 
-def test_a_vanished_class_is_tested_all_the_same(clinic, binary):
+def test_a_vanished_class_is_tested_all_the_same(clinic, binary, monkeypatch):
+    monkeypatch.setattr("abstain.report._trust.N_SHIFTS", 4)
     labels = np.array(["well", "ill"])[clinic.y_val]
     known = {"scores_val": clinic.scores_val, "y_val": labels}
     abstainer = Abstainer(
