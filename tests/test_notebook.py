@@ -211,6 +211,14 @@ def test_an_evaluation(evaluation):
     assert repr(evaluation).startswith("<Evaluation: sensitivity@specificity=0.9 ")
 
 
+def test_several_groupings_are_named(clinic, decisions):
+    ward = np.arange(len(decisions)) % 2
+    found = evaluate(decisions, NAMES[clinic.y_target], groups={"ward": ward})
+    assert "[ward 1]" in shown(found)
+    assert f"positive class {decisions.positive}" in shown(found)
+    assert found.to_frame()["grouping"].tolist() == ["", "ward", "ward"]
+
+
 def test_an_evaluation_as_a_frame(evaluation):
     frame = evaluation.to_frame()
     assert list(frame.columns)[:8] == [

@@ -152,7 +152,7 @@ class Evaluation:
     def _repr_html_(self) -> str:
         rows = [
             (
-                f"{name} [{label}]" if label is not None else name,
+                name if label is None else f"{name} [{_called(label)}]",
                 f"{found.n:,}",
                 f"{found.abstention_rate:.1%}",
                 *(number(value) for value in (found.all, found.kept, found.withheld)),
@@ -167,7 +167,7 @@ class Evaluation:
         ]
         return block(
             "Evaluation",
-            f"of decisions for {self.metric}, against labels",
+            f"of decisions for {self.metric}, against labels{self._of_positive}",
             table(("", "rows", "referred", "all", "kept", "withheld"), rows),
             sentence(f"{self.metric}, as estimated without labels:"),
             table(
@@ -187,11 +187,15 @@ class Evaluation:
             next_steps(".to_frame()", "print(evaluation.to_text())"),
         )
 
+    @property
+    def _of_positive(self) -> str:
+        return "" if self.positive is None else f", positive class {self.positive}"
+
     def __repr__(self) -> str:
         own = self.realised[self.metric]
         return (
             f"<Evaluation: {self.metric} {number(own.kept)} on the kept rows, "
-            f"{number(own.all)} on all {own.n:,}; {len(self.groups)} groups>"
+            f"{number(own.all)} on all {own.n:,}; {len(self.groups)} groups{self._of_positive}>"
         )
 
     def to_text(self) -> str:
@@ -390,6 +394,10 @@ class _Judge:
             level=self.level,
             seed=self.decisions.seed,
         )
+
+
+def _called(label: Any) -> str:
+    return f"{grouping(label)} {label_in(label)}".strip()
 
 
 def _estimate(estimated: EstimatedValue, realised: float) -> dict[str, Any]:
