@@ -11,7 +11,7 @@ demo: .venv/.demo
 	$(BIN)/abstain demo
 
 test: .venv/.test .venv/.browser .venv/.axe lint
-	$(BIN)/python -m pytest -m "not slow" --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -m "not slow" --numprocesses 2 --dist loadfile
 
 test-slow: .venv/.test
 	$(BIN)/python -m pytest -m slow

@@ -121,7 +121,7 @@ class TestRectified:
         low, high = found.estimate.before.interval
         assert high - low > 0.02
 
-    @pytest.mark.parametrize("rate", [0.3, 0.6])
+    @pytest.mark.parametrize("rate", [0.3, pytest.param(0.6, marks=pytest.mark.slow)])
     def test_intervals_hold(self, rate):
         """Forty batches: far more than half of the 90% intervals hold, as they would by chance."""
         inside = []
@@ -210,9 +210,10 @@ class TestTarget:
         assert found.estimate.after.interval[0] >= 0.93 - 0.01
         assert found.reached >= 0.9
 
+    @pytest.mark.slow
     def test_it_is_seldom_missed(self):
         missed = []
-        for seed in range(20):
+        for seed in range(30):
             found, y = decided(budget=None, target=0.9, seed=seed, n=800)
             kept = ~found.abstain
             missed.append(found.metric.observed(y[kept], found.proba[kept]) < 0.9)
