@@ -5,6 +5,7 @@ import re
 import shlex
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -32,8 +33,9 @@ def test_what_is_run_exists():
     (shown,) = re.findall(r"abstain \\\n#\s+(apply .*)", TEXT)
     for arguments in (*commands_run, shlex.split(shown), json.loads(of("CMD")[0])):
         if arguments[0] in NAMES:
-            command = commands.get_command(None, arguments[0])
-            command.make_context(arguments[0], [*arguments[1:]], resilient_parsing=False)
+            parent = click.Context(commands, **commands.context_settings)
+            command = commands.get_command(parent, arguments[0])
+            command.make_context(arguments[0], [*arguments[1:]], parent=parent)
         else:
             assert CliRunner().invoke(commands, arguments).exit_code == 0
 

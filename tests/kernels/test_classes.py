@@ -25,7 +25,8 @@ def softmax_of(row):
     return [power / math.fsum(powers) for power in powers]
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+# The reference is a loop over every number.
+@pytest.mark.parametrize("shape", [*SHAPES[:4], (120, 200)])
 def test_softmax_and_its_relatives(shape):
     rng, *_ = made(shape)
     logits = 5 * rng.normal(size=shape)
