@@ -17,7 +17,7 @@ USUAL = {
     *(Cell("two", "auroc", score) for score in (OWN, "entropy", "class-thresholds", "random")),
     *(Cell("two", "auroc", score) for score in (CALLABLE, DROPOUT)),
     *(Cell("two", metric, OWN) for metric in ("accuracy", "user-confusion")),
-    *(Cell("two", "accuracy", OWN, mode) for mode in ("target", "cost", "optimal")),
+    *(Cell("two", "accuracy", OWN, mode) for mode in ("target", "cost")),
     Cell("two", "auroc", OWN, "value"),
     *(Cell("four", "accuracy", score) for score in (OWN, DROPOUT)),
 }
