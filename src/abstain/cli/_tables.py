@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from abstain._inputs import FloatArray, IntArray, Mask, read_scores
+from abstain._inputs import IntArray, Mask
 from abstain._logs import logger, stopwatch
 from abstain.cli._columns import (
     column_names,
@@ -124,11 +124,6 @@ class Predictions:
             )
         return self.scores.select([f"{PREFIX}{name}" for name in fitted])
 
-    def array_for(self, classes: Iterable[Any]) -> FloatArray:
-        """Return the same as an array."""
-        values: FloatArray = read_scores(self.scores_for(classes)).values
-        return values
-
 
 def read_predictions(
     path: Path,
@@ -164,9 +159,6 @@ def read_predictions(
     """
     files = found_files(path)
     names = column_names(files[0], reading)
-    columns = [name for name in names if name == scores] or fnmatch.filter(names, scores)
-    if not columns:
-        raise missing_column(files[0], scores, "--scores", reading)
     others = {
         "--label": label,
         "--id": identifier,
@@ -174,9 +166,7 @@ def read_predictions(
         "--prediction": prediction,
         "--known-labels": known,
     }
-    for option, name in others.items():
-        if name is not None and name not in names:
-            raise missing_column(files[0], name, option, reading)
+    columns = _score_columns(files[0], names, scores, others, reading)
     asked = list(dict.fromkeys([*columns, *(name for name in others.values() if name)]))
     # Where points separate thousands, what looks like a number is none.
     texts = [name for name in asked if name not in columns or reading.decimal == ","]
@@ -236,6 +226,19 @@ def read_predictions(
         unread=tuple(name for name in names if name not in columns and name != identifier),
         reading=reading,
     )
+
+
+def _score_columns(
+    file: Path, names: list[str], scores: str, others: dict[str, str | None], reading: Reading
+) -> list[str]:
+    """Return the columns that hold scores, once every other that was asked for is there too."""
+    columns = [name for name in names if name == scores] or fnmatch.filter(names, scores)
+    if not columns:
+        raise missing_column(file, scores, "--scores", reading)
+    for option, name in others.items():
+        if name is not None and name not in names:
+            raise missing_column(file, name, option, reading)
+    return columns
 
 
 def _numbers(
