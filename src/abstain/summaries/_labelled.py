@@ -1,7 +1,8 @@
 """Labelled validation data: what estimating a shift, and some scores, need to know of them.
 
-Whole, or compact: rows that agree in label, prediction and about in certainty become one weighted
-row, which a policy can carry and every estimator of class proportions can read.
+Whole, or compact, so that a policy can carry it and every estimator of class proportions can read
+it: of two classes, rows that agree in label, prediction and about in certainty become one weighted
+row; of more, some of the rows stand for all.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from abstain._kernels.adapt import adapted
 
 __all__ = ["LabelledSummary"]
 
-# Compact rows at most, for a handful of classes; and levels of certainty at most.
-_MOST_CELLS = 256
-_MOST_LEVELS = 32
-# Probabilities that are kept of rows of many classes.
+# Levels of certainty at which rows of two classes are joined.
+_LEVELS = 32
+# Probabilities that are kept of rows of more classes, and their digits.
 _MOST_NUMBERS = 100_000
+_DIGITS = 7
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +70,12 @@ class LabelledSummary:
         return cells
 
     def compact(self) -> Self:
-        """Return a few hundred weighted rows that stand for all of them.
+        """Return fewer weighted rows that stand for all of them.
 
         A cell holds the rows of one label, one most probable class and one level of its
         probability, as their mean and total weight. So the class proportions, the confusion
-        matrix and each class's mean probabilities stay what they were. Of many classes some of
-        the rows stand for all, as a mean of rows would be less certain than any of them.
+        matrix and each class's mean probabilities stay what they were. Of more than two classes
+        some of the rows stand for all, as a mean of rows would be less certain than any of them.
 
         Examples
         --------
@@ -84,14 +85,13 @@ class LabelledSummary:
         (array([0, 1]), array([1., 2.]))
         """
         n_classes = self.proba.shape[1]
-        weight = np.ones(len(self.proba)) if self.weight is None else self.weight
-        n_levels = min(_MOST_LEVELS, _MOST_CELLS // n_classes**2)
-        if n_levels < 2:
+        if n_classes > 2:
             return self._some()
+        weight = np.ones(len(self.proba)) if self.weight is None else self.weight
         certainty = self.proba.max(axis=1)
-        edges = np.quantile(certainty, np.arange(1, n_levels) / n_levels)
+        edges = np.quantile(certainty, np.arange(1, _LEVELS) / _LEVELS)
         joined = type(self)(self.proba, self.codes, self.weight, edges)
-        cell = self.labels * (n_classes * n_levels) + joined.cells(self.proba)
+        cell = self.labels * (n_classes * _LEVELS) + joined.cells(self.proba)
         _, index = np.unique(cell, return_inverse=True)
         total = np.bincount(index, weights=weight).astype(np.float64)
         present = total > 0
@@ -109,7 +109,7 @@ class LabelledSummary:
         held_out = None if self.held_out is None else self.held_out._some()
         most = max(_MOST_NUMBERS // self.proba.shape[1], 1)
         if len(self.proba) <= most:
-            return replace(self, held_out=held_out)
+            return replace(self, proba=_shortened(self.proba), held_out=held_out)
         weight = np.ones(len(self.proba)) if self.weight is None else self.weight
         picked, counted = [], []
         for label in np.unique(self.labels[weight > 0]):
@@ -123,7 +123,10 @@ class LabelledSummary:
             counted.append(times * below[-1] / n)
         at = np.concatenate(picked)
         return type(self)(
-            self.proba[at], self.labels[at], np.concatenate(counted), held_out=held_out
+            _shortened(self.proba[at]),
+            self.labels[at],
+            np.concatenate(counted),
+            held_out=held_out,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -147,3 +150,12 @@ class LabelledSummary:
             edges=np.array(data["edges"], dtype=np.float64),
             held_out=None if held_out is None else cls.from_dict(held_out),
         )
+
+
+def _shortened(proba: FloatArray) -> FloatArray:
+    """Return probabilities to so many digits that they are half as long when written."""
+    # The least normal number stands in for 0, whose logarithm is not one.
+    size = np.floor(np.log10(np.maximum(proba, np.finfo(np.float64).tiny)))
+    unit = 10.0 ** np.minimum(_DIGITS - 1 - size, 300)
+    shortened: FloatArray = np.rint(proba * unit) / unit
+    return shortened
