@@ -123,8 +123,11 @@ def test_many_classes_have_digits_that_predict_the_same(abstain):
 
 
 def test_formats_by_the_ending(abstain, clinic):
+    # One rule for all of them: a rule's checksum has the second in it in which it was made.
+    assert abstain(*RUN, "--out", "made.csv", "--policy", "rule.json")[0] == 0
     for ending in ("csv", "csv.gz", "tsv", "parquet"):
-        assert abstain(*RUN, "--out", f"d.{ending}")[0] == 0
+        apply = ("apply", "rule.json", "t.csv", "--scores", "logit")
+        assert abstain(*apply, "--out", f"d.{ending}")[0] == 0
     text = Path("d.csv").read_text()
     assert gzip.decompress(Path("d.csv.gz").read_bytes()).decode() == text
     with open("d.tsv", newline="") as file:
