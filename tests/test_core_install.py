@@ -35,9 +35,10 @@ else:
 @pytest.fixture(scope="module")
 def python(tmp_path_factory):
     folder = tmp_path_factory.mktemp("core")
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     python = folder / "bin" / "python"
-    install = [python, "-m", "pip", "install", "--quiet", REPOSITORY]
+    pip = [sys.executable, "-m", "pip", "--quiet", "--python", python]
+    install = [*pip, "install", "--no-compile", REPOSITORY]
     done = subprocess.run(install, capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"pip could not install the core here: {done.stderr[-300:]}")
