@@ -16,6 +16,8 @@ __all__ = ["confusion_draws", "label_draw", "mean_drawn_entry"]
 
 # Partial sums over draws that are held at a time.
 _PARTS = 8
+# This many labels are drawn at a time: fewer are not worth a thread.
+_LABELS_AT_A_TIME = 2**14
 
 
 def label_draw(proba: FloatArray, seed: int, draw: int) -> IntArray:
@@ -51,7 +53,7 @@ def confusion_draws(
             if rest.any():
                 drawn[draw] += _counted(_labels(reached, rng), prediction, n_classes, rest)
 
-    over_rows(fill, last - first, size=1)
+    over_rows(fill, last - first, size=max(1, _LABELS_AT_A_TIME // max(len(proba), 1)))
     return drawn
 
 
