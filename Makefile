@@ -10,6 +10,11 @@ setup: .venv/.setup
 demo: .venv/.demo
 	$(BIN)/abstain demo
 
+# Two workers have the two cores; threads of theirs would be in each other's way. Tests of threads set
+# a number of their own.
+test: export ABSTAIN_NUM_THREADS = 1
+test: export OMP_NUM_THREADS = 1
+test: export OPENBLAS_NUM_THREADS = 1
 test: .venv/.test .venv/.browser .venv/.axe lint
 	$(BIN)/python -m pytest -m "not slow" --numprocesses 2 --dist loadfile
 
