@@ -46,7 +46,10 @@ def over_rows(function: Callable[[int, int], T], n_rows: int, *, size: int) -> l
 
     No rows are one empty piece. Floating-point warnings are off in all threads.
     """
-    begins = range(0, max(n_rows, 1), size)
+    if n_rows <= size:
+        with np.errstate(all="ignore"):
+            return [function(0, n_rows)]
+    begins = range(0, n_rows, size)
     results: dict[int, T] = {}
     waiting = deque(begins)
 
