@@ -40,6 +40,7 @@ from abstain._inputs._order import (
     ClassOrder,
     LabelledScores,
     read_labelled,
+    read_labelled_proba,
     read_scores,
     spelled,
 )
@@ -74,6 +75,7 @@ __all__ = [
     "float_array",
     "one_column",
     "read_labelled",
+    "read_labelled_proba",
     "read_scores",
     "rows_aside",
     "rows_of",

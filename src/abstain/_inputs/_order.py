@@ -9,23 +9,35 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abstain._inputs._checks import (
     FloatArray,
+    IntArray,
     Scale,
     check_classes,
+    check_labels,
+    check_proba,
     check_scores,
     float_array,
+    one_column,
     rows_of,
     told_positive,
 )
 from abstain._inputs._frames import PREFIX, Scores, classes_by_name, taken
 
-__all__ = ["ClassOrder", "LabelledScores", "read_labelled", "read_scores", "spelled"]
+__all__ = [
+    "ClassOrder",
+    "LabelledProba",
+    "LabelledScores",
+    "read_labelled",
+    "read_labelled_proba",
+    "read_scores",
+    "spelled",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +169,33 @@ def read_labelled(
     if arranged is not values:
         matrix = check_scores(arranged, scale=scale, name=name)
     return LabelledScores(arranged, matrix, order)
+
+
+class LabelledProba(NamedTuple):
+    """Probabilities with the true column of each row, and the label of each column."""
+
+    codes: IntArray
+    proba: FloatArray
+    classes: NDArray[Any]
+
+
+def read_labelled_proba(
+    y: ArrayLike,
+    proba: ArrayLike,
+    *,
+    classes: Sequence[Any] | NDArray[Any] | None,
+    y_name: str = "y_true",
+    name: str = "proba",
+) -> LabelledProba:
+    """Read probabilities and labels of measures and pictures, which take columns as they come."""
+    matrix = check_proba(proba, name=name)
+    n, n_columns = matrix.shape
+    single = one_column(proba, name)
+    columns = check_classes(
+        y, n_columns=n_columns, classes=classes, name=y_name, of_one_column=single
+    )
+    codes = check_labels(y, classes=columns, n_rows=n, name=y_name)
+    return LabelledProba(codes, matrix, columns)
 
 
 def read_scores(

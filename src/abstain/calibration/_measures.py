@@ -17,10 +17,8 @@ from abstain._inputs import (
     IntArray,
     check_classes,
     check_fraction,
-    check_labels,
-    check_proba,
     check_sample_weight,
-    one_column,
+    read_labelled_proba,
 )
 from abstain._numerics import Strategy, bin_numbers
 
@@ -305,15 +303,7 @@ def _checked(
     sample_weight: ArrayLike | None,
     classes: Sequence[Any] | NDArray[Any] | None,
 ) -> tuple[IntArray, FloatArray, FloatArray | None]:
-    matrix = check_proba(proba)
-    columns = check_classes(
-        y_true,
-        n_columns=matrix.shape[1],
-        classes=classes,
-        name="y_true",
-        of_one_column=one_column(proba, "proba"),
-    )
-    codes = check_labels(y_true, classes=columns, n_rows=len(matrix), name="y_true")
+    codes, matrix, _ = read_labelled_proba(y_true, proba, classes=classes)
     return codes, matrix, check_sample_weight(sample_weight, n_rows=len(matrix))
 
 

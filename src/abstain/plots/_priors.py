@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from abstain import shift as shift_estimators
-from abstain._inputs import FloatArray, check_classes, check_labels, check_proba, one_column
+from abstain._inputs import FloatArray, check_labels, check_proba, read_labelled_proba
 from abstain.decisions import Decisions, check_decisions
 from abstain.plots._rows import Classes
 from abstain.plots._style import COLORS, new_axes
@@ -156,17 +156,10 @@ class PriorsDisplay:
         ax : matplotlib Axes, optional
             Where to draw; new axes when not given.
         """
-        source = check_proba(proba_source, name="proba_source")
-        n_classes = source.shape[1]
-        target = check_proba(proba_target, name="proba_target", n_classes=n_classes)
-        columns = check_classes(
-            y_source,
-            n_columns=n_classes,
-            classes=classes,
-            name="y_source",
-            of_one_column=one_column(proba_source, "proba_source"),
+        codes, source, columns = read_labelled_proba(
+            y_source, proba_source, classes=classes, y_name="y_source", name="proba_source"
         )
-        codes = check_labels(y_source, classes=columns, n_rows=len(source), name="y_source")
+        target = check_proba(proba_target, name="proba_target", n_classes=len(columns))
         estimator = clone(shift_estimators.get(shift)).fit(source, target, codes)
         true = None
         if y_target is not None:

@@ -8,14 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abstain._inputs import (
-    FloatArray,
-    check_classes,
-    check_labels,
-    check_proba,
-    check_sample_weight,
-    one_column,
-)
+from abstain._inputs import FloatArray, check_sample_weight, read_labelled_proba
 from abstain._numerics import Strategy, bin_numbers, clopper_pearson
 from abstain.calibration import Calibrator
 from abstain.plots._style import COLORS, new_axes
@@ -135,15 +128,7 @@ class ReliabilityDisplay:
         ax : matplotlib Axes, optional
             Where to draw; new axes when not given.
         """
-        matrix = check_proba(proba)
-        columns = check_classes(
-            y_true,
-            n_columns=matrix.shape[1],
-            classes=classes,
-            name="y_true",
-            of_one_column=one_column(proba, "proba"),
-        )
-        codes = check_labels(y_true, classes=columns, n_rows=len(matrix), name="y_true")
+        codes, matrix, columns = read_labelled_proba(y_true, proba, classes=classes)
         given = check_sample_weight(sample_weight, n_rows=len(matrix))
         weight = np.ones(len(matrix)) if given is None else given
         if matrix.shape[1] == 2:
