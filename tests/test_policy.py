@@ -107,7 +107,10 @@ def test_a_cut_file_is_refused(path):
     [
         ({"schema_version": 99}, "schema version 99; this library .* reads versions 1 to 2"),
         ({"format": "recipe"}, "not a policy of abstain"),
-        ({"classes": [0, 1, 2]}, "3 classes, 2 source and 2 target priors"),
+        (
+            {"classes": [0, 1, 2]},
+            "`priors.source` must have 3 numbers, .*; got 2",
+        ),
         ({"withhold": {"kind": "everything"}}, "`region` 'everything' is not known"),
         ({"priors": {}}, "not complete"),
     ],
@@ -125,7 +128,7 @@ def test_a_list_is_no_policy(tmp_path):
 
 def test_a_failed_save_keeps_the_old_file(decided, path, monkeypatch):
     before = path.read_text()
-    monkeypatch.setattr("abstain._schema.checksum", lambda content: 1 / 0)
+    monkeypatch.setattr("abstain._schema._text.checksum", lambda content: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         decided[1].policy.save(path)
     assert path.read_text() == before
@@ -145,8 +148,16 @@ def test_numbers_of_a_row_stand_on_one_line(path):
 def test_a_data_frame_is_applied_to_as_its_numbers_are(decided):
     pandas = pytest.importorskip("pandas")
     clinic, decisions = decided
-    frame = pandas.DataFrame({"zero": 0.0, "logit": clinic.scores_target})
+    frame = pandas.DataFrame({"0": 0.0, "1": clinic.scores_target})
     assert (decisions.policy.apply(frame).abstain == decisions.abstain).all()
+
+
+def test_a_column_that_is_no_class_is_not_taken_for_a_score(decided):
+    pandas = pytest.importorskip("pandas")
+    clinic, decisions = decided
+    frame = pandas.DataFrame({"patient": 0.0, "logit": clinic.scores_target})
+    with pytest.raises(ValueError, match="'patient' is no class"):
+        decisions.policy.apply(frame)
 
 
 @pytest.mark.parametrize("shift", ["em", "none", "known"])

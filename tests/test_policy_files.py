@@ -10,6 +10,8 @@ from abstain import Policy, metrics
 from abstain._schema import LIFTS, SCHEMA_VERSION, lifted
 from abstain.exceptions import PolicyError
 
+# That of ``policies/make.py``.
+KEY = b"the key of the kept policy files"
 FOLDERS = sorted(path for path in (Path(__file__).parent / "policies").iterdir() if path.is_dir())
 FILES = [
     path for folder in FOLDERS for path in folder.glob("*.json") if path.name != "expected.json"
@@ -33,6 +35,16 @@ def test_it_decides_as_it_did(golden):
     assert decisions.proba[:, -1] == pytest.approx(expected["proba"], abs=2e-9)
     assert policy.sha256 == json.loads(path.read_text(encoding="utf-8"))["sha256"]
     assert policy.metric.name in repr(policy)
+
+
+def test_its_signature_stays_good(golden):
+    path, _ = golden
+    if "hmac_sha256" not in json.loads(path.read_text(encoding="utf-8")):
+        with pytest.raises(PolicyError, match="is not signed"):
+            Policy.load(path, key=KEY)
+        return
+    policy = Policy.load(path, key=KEY)
+    policy.verify(json.loads(path.read_text(encoding="utf-8"))["hmac_sha256"], KEY)
 
 
 def test_saved_again_it_stays_the_same_rule(golden, tmp_path, recwarn):
@@ -112,7 +124,7 @@ def test_a_file_of_a_made_up_older_version_loads(monkeypatch, tmp_path):
 
     lifts = {1: named_anew} | {step + 1: lift for step, lift in LIFTS.items()}
     monkeypatch.setattr(
-        "abstain.policy.lifted",
+        "abstain.policy._policy.lifted",
         lambda data, library: lifted(
             data, library=library, newest=SCHEMA_VERSION + 1, lifts=lifts
         ),

@@ -18,6 +18,8 @@ NAMES = np.array(["crow", "jay", "rook"])
 # Rows of the batch lie on the edges of what is withheld, where the last digit decides: what is
 # written down is about other rows.
 N_VALIDATION, N_TARGET, N_NEW = 36, 18, 18
+# What the files are signed with; no secret.
+KEY = b"the key of the kept policy files"
 
 
 def cases():
@@ -102,7 +104,7 @@ def main(folder):
         name = f"{calibration}-{metric}-{how}".translate(str.maketrans(":@=", "---"))
         try:
             policy, expected[name] = made(calibration, metric, options, classes)
-            policy.save(folder / f"{name}.json")
+            policy.save(folder / f"{name}.json", key=KEY)
         except Exception as error:
             expected.pop(name, None)
             print(f"left out: {name}: {type(error).__name__}: {error}")

@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from abstain import metrics
 from abstain._display import block, number, table
-from abstain._inputs import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray, label_array, shown
 from abstain._numerics import auroc_lower, clopper_pearson, nan_if_none, plain
+from abstain.certificates._split import check_confidence
 from abstain.certificates._worst_case import check_prior_range, worst_case
 from abstain.metrics import AUROC, BalancedAccuracy, BaseConfusionMetric, Metric
 from abstain.regions import Choice
@@ -189,7 +190,7 @@ class Certificate:
         """Return the certificate that ``to_dict`` described."""
         bounds = {
             name: Bound(
-                value=float(bound["value"]),
+                value=nan_if_none(bound["value"]),
                 observed=nan_if_none(bound["observed"]),
                 n=int(bound["n"]),
             )
@@ -201,7 +202,7 @@ class Certificate:
             bounds=bounds,
             evidence=Evidence(np.array(data["counts"], dtype=np.float64)),
             searched=bool(data["searched"]),
-            prior_range=sides and (np.array(sides[0]), np.array(sides[1])),
+            prior_range=None if sides is None else (np.array(sides[0]), np.array(sides[1])),
         )
 
     def _repr_html_(self) -> str:
@@ -244,7 +245,15 @@ def certify(
     -------
     Certificate
     """
-    error, n_classes = 1 - confidence, len(classes)
+    if not isinstance(evidence, Evidence):
+        raise TypeError(f"`evidence` must be an Evidence; got {shown(evidence)}.")
+    error = 1 - check_confidence(confidence)
+    n_classes = len(evidence.hits)
+    if len(label_array(classes, "classes")) != n_classes:
+        raise ValueError(
+            f"`classes` must name each of the {n_classes} classes of the evidence; got "
+            f"{shown(classes)}."
+        )
     hits, kept = evidence.hits, evidence.kept
     lower, _ = clopper_pearson(hits, kept, error / n_classes)
     with np.errstate(invalid="ignore"):

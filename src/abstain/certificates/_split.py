@@ -7,18 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abstain._inputs import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray, number
 
 __all__ = ["check_confidence", "split_for_certificate"]
 
 
 def check_confidence(confidence: float) -> float:
     """Return a confidence in (0, 1)."""
-    if isinstance(confidence, bool) or not isinstance(confidence, int | float | np.number):
-        raise TypeError(f"`confidence` must be a number; got {confidence!r}.")
-    if not 0 < confidence < 1:
+    value = number(confidence, "confidence")
+    if not 0 < value < 1:
         raise ValueError(f"`confidence` must be between 0 and 1, such as 0.9; got {confidence!r}.")
-    return float(confidence)
+    return value
 
 
 def split_for_certificate(

@@ -17,9 +17,13 @@ from abstain._inputs import (
     FloatArray,
     IntArray,
     Mask,
+    check_in_reach,
+    check_labels,
     check_penalties,
     check_proba,
     check_sample_weight,
+    float_array,
+    number,
 )
 from abstain._kernels.confusion import expected_confusion
 from abstain.metrics import Decision, Metric, RankingMetric
@@ -129,7 +133,8 @@ class Cost:
         """
         rows = np.ascontiguousarray(check_proba(proba))
         weight = check_sample_weight(sample_weight, n_rows=len(rows))
-        return self.choose_for(RowSummary(rows, weight), metric, decision=decision)
+        summary = RowSummary(rows, weight).in_own_order()
+        return self.choose_for(summary, metric, decision=decision)
 
     def choose_for(
         self,
@@ -145,6 +150,8 @@ class Cost:
             return self._per_example(n_classes)
         if metric is None:
             raise TypeError("`value_of_metric` needs the metric; pass `metric`.")
+        if not isinstance(metric, Metric):
+            raise TypeError(f"`metric` must be a Metric; got {metric!r}.")
         if isinstance(metric, RankingMetric) and metric.method == "deterministic":
             best = most_valuable_window(
                 metric,
@@ -183,12 +190,26 @@ class Cost:
         -------
         float
         """
+        rows = np.ascontiguousarray(check_proba(proba))
+        n, n_classes = rows.shape
+        columns = check_labels(prediction, n_classes=n_classes, n_rows=n, name="prediction")
+        withheld = np.asarray(abstain)
+        if withheld.dtype != np.bool_ or withheld.shape != (n,):
+            raise ValueError(
+                f"`abstain` must be true or false for each of the {n} rows; got "
+                f"{withheld.dtype} of shape {withheld.shape}."
+            )
+        weight = check_sample_weight(sample_weight, n_rows=n)
+        return self._expected(rows, columns, withheld, weight)
+
+    def _expected(
+        self, rows: FloatArray, prediction: IntArray, abstain: Mask, sample_weight: Any
+    ) -> float:
         weight = np.empty(0) if sample_weight is None else sample_weight
-        rows = np.ascontiguousarray(proba)
         kept = expected_confusion(rows, prediction, weight, ~abstain)
         withheld = expected_confusion(rows, prediction, weight, abstain).sum(axis=1)
-        errors = 0.0 if self.value_of_metric is not None else self._error_matrix(proba.shape[1])
-        spent = (kept * errors).sum() + withheld @ self._abstain_vector(proba.shape[1])
+        errors = 0.0 if self.value_of_metric is not None else self._error_matrix(rows.shape[1])
+        spent = (kept * errors).sum() + withheld @ self._abstain_vector(rows.shape[1])
         return float(spent / (kept.sum() + withheld.sum()))
 
     def to_dict(self) -> dict[str, Any]:
@@ -245,7 +266,7 @@ class Cost:
             if out.all():
                 return -np.inf, choice
             value = metric._expected(summary.only(~out), columns[~out])
-            spent = self.expected(summary.proba, columns, out, sample_weight=summary.weight)
+            spent = self._expected(summary.proba, columns, out, summary.weight)
             gain = sign * (self.value_of_metric or 0.0) * value - spent
             return (gain if np.isfinite(gain) else -np.inf), choice
 
@@ -261,16 +282,14 @@ class Cost:
 
 
 def _checked_abstain(abstain: float | ArrayLike, errors: FloatArray | None) -> float | FloatArray:
-    try:
-        values = np.asarray(abstain, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"`abstain` must be numbers; got {abstain!r}.") from error
+    values = float_array(abstain, "abstain")
     if values.ndim > 1 or values.size == 0:
         raise ValueError(
             f"`abstain` must be one cost, or one for each true class; got shape {values.shape}."
         )
     if not np.isfinite(values).all() or (values < 0).any():
         raise ValueError(f"`abstain` must be finite and not negative; got {abstain!r}.")
+    check_in_reach(values, "abstain")
     if values.ndim == 1 and errors is not None and len(values) != len(errors):
         raise ValueError(
             f"`abstain` and `errors` must be for the same classes; got {len(values)} costs of "
@@ -282,8 +301,8 @@ def _checked_abstain(abstain: float | ArrayLike, errors: FloatArray | None) -> f
 def _checked_worth(value: float | None) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise TypeError(f"`value_of_metric` must be a number; got {value!r}.")
-    if not np.isfinite(value) or value <= 0:
+    worth = number(value, "value_of_metric")
+    if not np.isfinite(worth) or worth <= 0:
         raise ValueError(f"`value_of_metric` must be positive and finite; got {value!r}.")
-    return float(value)
+    check_in_reach(np.array([worth]), "value_of_metric")
+    return worth

@@ -12,8 +12,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from abstain import scores
-from abstain._inputs import FloatArray, IntArray, Mask, check_budget
+from abstain import metrics, scores
+from abstain._inputs import FloatArray, IntArray, Mask, check_budget, whole_rows
 from abstain.metrics import BudgetCurve, Decision, Metric, check_decision
 from abstain.regions import Choice, Region, ScoreThreshold, score_threshold
 from abstain.rules import Argmax, DecisionRule
@@ -24,6 +24,7 @@ from abstain.selection._target import (
     Family,
     Memory,
     Target,
+    check_stored_target,
     check_target,
     choose_for_target,
 )
@@ -88,6 +89,20 @@ class Selection:
             if self.cost is not None:
                 raise ValueError("`score` has no part in a decision by `cost`; leave it out.")
 
+    def check_stored(self, metric: Metric, n_classes: int) -> None:
+        """Raise if what a policy file says does not go together; no file is opened for it.
+
+        A score or a metric of its maker's need not be known yet.
+        """
+        if self.budget is not None:
+            check_budget(self.budget)
+        if self.cost is not None:
+            self.cost.check_n_classes(n_classes)
+            if self.score is not None:
+                raise ValueError("`score` has no part in a decision by `cost`")
+        if self.target is not None:
+            check_stored_target(self.target, metric, n_classes)
+
     def capacity(self, summary: Summary) -> float:
         """Return the largest weight of a batch that the budget allows to withhold."""
         return summary.capacity(check_budget(self.budget or 0.0))
@@ -99,7 +114,7 @@ class Selection:
         budget = check_budget(self.budget)
         if isinstance(budget, int):
             return float(budget)
-        return float(np.floor(budget * total + 1e-9)) if counted else budget * total
+        return float(whole_rows(budget * total)) if counted else budget * total
 
     def after(self, used: float, total: float, *, counted: bool) -> Self:
         """Return the selection for the rest of a batch, part of whose budget is used up.
@@ -277,9 +292,12 @@ class Selection:
         return replace(self, decision="argmax") if choice.rule == Argmax() else self
 
     def plain(self) -> Self:
-        """Return the selection with Python's own numbers, which JSON can hold."""
+        """Return the selection with Python's own numbers, which JSON can hold, and no files."""
         budget = self.budget.item() if isinstance(self.budget, np.generic) else self.budget
-        return replace(self, budget=budget)
+        target = self.target
+        if isinstance(target, Mapping):
+            target = {metrics.whole_name(name): value for name, value in target.items()}
+        return replace(self, budget=budget, target=target)
 
 
 def _by_score(score: Score, summary: Summary, seed: int) -> Regions:

@@ -24,7 +24,14 @@ from abstain.selection._short import instead_of, shown_short
 from abstain.selection._window_search import smallest_window
 from abstain.summaries import LabelledSummary, Summary
 
-__all__ = ["Family", "Memory", "Target", "check_target", "choose_for_target"]
+__all__ = [
+    "Family",
+    "Memory",
+    "Target",
+    "check_stored_target",
+    "check_target",
+    "choose_for_target",
+]
 
 Target = float | Mapping[str, float]
 #: What would be withheld for a capacity; the metric's own choice, or that of a score.
@@ -59,6 +66,20 @@ def check_target(target: Target, metric: Metric) -> Target:
         bounds = (0.0, 1.0) if name in RATES else metrics.get(name).value_range
         checked[name] = _checked_value(value, bounds, f"`target` for {name!r}")
     return checked
+
+
+def check_stored_target(target: Target, metric: Metric, n_classes: int) -> None:
+    """Raise if a target in a policy file cannot be one; no file is opened for its names."""
+    for name, value in target.items() if isinstance(target, Mapping) else [("", target)]:
+        if name in RATES:
+            if n_classes != 2:
+                raise ValueError(f"`target` {name!r} is of two classes; there are {n_classes}")
+            _checked_value(value, (0.0, 1.0), f"`target` for {name!r}")
+            continue
+        of = metrics.from_name(name) if name else metric
+        if of is not None:
+            of.check_n_classes(n_classes)
+            _checked_value(value, of.value_range, f"`target` for {name[:60] or of.name[:60]!r}")
 
 
 def choose_for_target(

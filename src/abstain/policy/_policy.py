@@ -1,7 +1,8 @@
 """Policy: the frozen rule, as data, to save, load and apply to new rows.
 
-A policy file is JSON that a person can read. It holds numbers and names, nothing executable,
-and a checksum that tells an edited or damaged file from a whole one.
+A policy file is JSON that a person can read. It holds numbers and names, nothing executable and
+no name of a file; a checksum that tells a damaged file from a whole one; and, where its maker has
+a key, a signature that tells who made it.
 """
 
 from __future__ import annotations
@@ -12,11 +13,9 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import abstain
-from abstain import calibration, metrics, regions, rules, scores, shift
 from abstain._display import block, facts, next_steps, proportions, sentence
 from abstain._files import write_text
 from abstain._flow import (
@@ -41,7 +40,16 @@ from abstain._inputs import (
 )
 from abstain._logs import logger
 from abstain._numerics import clopper_pearson
-from abstain._schema import FORMAT, SCHEMA_VERSION, as_text, checksum, lifted, parsed
+from abstain._schema import (
+    as_text,
+    check_signature,
+    check_whole,
+    checksum,
+    conforming,
+    lifted,
+    parsed,
+    signature,
+)
 from abstain.calibration import Calibrator
 from abstain.certificates import Certificate
 from abstain.decisions import Decisions, unknown_metric
@@ -54,6 +62,7 @@ from abstain.exceptions import (
     warn_user,
 )
 from abstain.metrics import Metric
+from abstain.policy._stored import from_plain, to_plain, warn_of_own
 from abstain.regions import Choice, Region
 from abstain.rules import DecisionRule
 from abstain.selection import Selection
@@ -415,75 +424,80 @@ class Policy:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the policy as plain data."""
-        return {
-            "format": FORMAT,
-            "schema_version": SCHEMA_VERSION,
-            "library_version": self.version,
-            "created": self.created,
-            "metric": metrics.to_dict(self.metric),
-            "estimate": _optional(self.estimate),
-            "classes": _classes_to_list(self.classes),
-            "positive": self.positive,
-            "columns": _classes_to_list(self.columns),
-            "calibration": self.calibrator.to_dict(),
-            "priors": {
-                "source": self.source_priors.tolist(),
-                "target": self.priors.tolist(),
-            },
-            "decision": self.rule.to_dict(),
-            "withhold": self.region.to_dict(),
-            "certificate": _optional(self.certificate),
-            "assumption": _optional(self.assumption),
-            "selection": _optional(self.selection),
-            "shift": shift.to_dict(self.shift),
-            "source": _optional(self.source),
-        }
+        return to_plain(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Return the policy that ``to_dict`` described, now or in any version before."""
+        """Return the policy that ``to_dict`` described, now or in any version before.
+
+        Raises
+        ------
+        PolicyError
+            If the data are not what the schema of a policy file says, or of an unknown version.
+            No file is opened, whatever names the data hold.
+        """
         try:
-            return cls._read(lifted(data, library=abstain.__version__))
-        except (KeyError, TypeError, ValueError) as error:
-            raise PolicyError(f"The policy is not complete or not consistent: {error}.") from error
+            return cls(**from_plain(conforming(lifted(data, library=abstain.__version__))))
+        except (TypeError, ValueError) as error:
+            raise PolicyError(
+                f"The policy is not complete or not consistent: {str(error).rstrip('.')}."
+            ) from error
 
-    @classmethod
-    def _read(cls, data: dict[str, Any]) -> Self:
-        classes = np.array(data["classes"])
-        source, target = (
-            np.array(data["priors"][side], dtype=np.float64) for side in ("source", "target")
-        )
-        if not len(classes) == len(source) == len(target):
-            raise ValueError(
-                f"{len(classes)} classes, {len(source)} source and {len(target)} target priors"
-            )
-        positive, columns = data["positive"], np.array(data["columns"])
-        if sorted(map(str, columns)) != sorted(map(str, classes)) or (
-            positive is not None and (len(classes) != 2 or classes[1] != positive)
-        ):
-            raise ValueError(f"positive {positive!r} and columns {columns} of classes {classes}")
-        return cls(
-            classes=classes,
-            positive=positive,
-            columns=columns,
-            calibrator=calibration.from_dict(data["calibration"], classes=classes),
-            source_priors=source,
-            priors=target,
-            region=regions.from_dict(data["withhold"]),
-            rule=rules.from_dict(data["decision"]),
-            metric=metrics.from_dict(data["metric"]),
-            estimate=_read_optional(Estimate, data.get("estimate")),
-            certificate=_read_optional(Certificate, data.get("certificate")),
-            assumption=_read_optional(Assumption, data.get("assumption")),
-            selection=_read_optional(Selection, data.get("selection")),
-            shift=shift.from_dict(data.get("shift")),
-            source=_read_optional(LabelledSummary, data.get("source")),
-            created=data["created"],
-            version=data["library_version"],
-        )
+    def sign(self, key: bytes) -> str:
+        """Return the signature of the policy: what nobody without the key can make.
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+        Parameters
+        ----------
+        key : bytes of length 16 or more
+            The secret that signer and reader share, such as ``secrets.token_bytes(32)``.
+
+        Returns
+        -------
+        str
+            The HMAC-SHA256 of ``"abstain-policy "`` and the checksum ``sha256``, in hex.
+
+        Examples
+        --------
+        >>> from abstain import Abstainer
+        >>> decisions = Abstainer("accuracy", budget=0.2, calibration="identity").fit(
+        ...     [0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]
+        ... ).decide([0.2, 0.5, 0.5, 0.8, 0.9])
+        >>> key = bytes(range(32))
+        >>> decisions.policy.verify(decisions.policy.sign(key), key)
+        """
+        return signature(self.sha256, key)
+
+    def verify(self, signed: str, key: bytes) -> None:
+        """Raise unless a signature is that of this policy, by this key.
+
+        Parameters
+        ----------
+        signed : str
+            What :meth:`sign` returned.
+        key : bytes of length 16 or more
+            The key it was signed with.
+
+        Raises
+        ------
+        PolicyError
+            If the policy is another than was signed, or it was signed with another key.
+        """
+        check_signature(signed, self.sha256, key, "The policy")
+
+    def save(self, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
         """Write the policy to a JSON file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; one that is there is replaced.
+        key : bytes of length 16 or more, optional
+            Signs the file, as :meth:`sign` does, for ``Policy.load(path, key=key)``.
+
+        Raises
+        ------
+        PolicyError
+            If the policy is not what a file may hold, so that it could not be loaded.
 
         Warns
         -----
@@ -492,29 +506,9 @@ class Policy:
             message says what it takes to use the file elsewhere.
         """
         content = self.to_dict()
-        self._warn_of_own()
-        write_text(path, as_text(content))
-
-    def _warn_of_own(self) -> None:
-        """Say what a file cannot hold, and what that means where it is loaded."""
-        score = self.region.order
-        if score is not None and scores.is_own(score):
-            name = score if isinstance(score, str) else getattr(score, "__name__", "score")
-            warn_user(
-                f"The policy withholds by your own score, of which the file holds the name "
-                f"{name!r} and not the function. To decide by the file elsewhere, call "
-                f"abstain.scores.register(function, {name!r}) there first.",
-                UserWarning,
-            )
-        if metrics.is_own(self.metric) and self.metric.known:
-            warn_user(
-                f"The policy's metric {self.metric.name!r} is your own; the file holds its name "
-                f"and not its function. The file can be applied anywhere, with the same "
-                f"decisions; but estimates for new batches and adapt() need "
-                f"abstain.metrics.register(metric), with a metric of that name, before "
-                f"Policy.load().",
-                UserWarning,
-            )
+        warn_of_own(self)
+        self.from_dict(content)
+        write_text(path, as_text(content, key))
 
     def to_onnx(self, **options: Any) -> Any:
         """Return the policy as an ONNX model; see :func:`abstain.onnx.to_onnx`."""
@@ -523,40 +517,31 @@ class Policy:
         return to_onnx(self, **options)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: str | os.PathLike[str], *, key: bytes | None = None) -> Self:
         """Read a policy from a JSON file.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; of at most 256 MiB.
+        key : bytes of length 16 or more, optional
+            The key that the file must be signed with. Without one the file is taken as it is:
+            its checksum finds damage, not somebody who wrote another rule and its checksum.
 
         Raises
         ------
         PolicyError
-            If the file is cut, edited, of an unknown schema, or no policy at all.
+            If the file is cut, edited, too large, of an unknown schema, or no policy at all; or
+            not signed with the key, where one is given, and then before anything else in it is
+            looked at.
         """
-        content, written = parsed(path)
+        content, written, signed = parsed(path)
+        if key is not None:
+            check_whole(content, written, path)
+            check_signature(signed, written, key, str(path))
         policy = cls.from_dict(content)
-        if written != checksum(content):
-            raise PolicyError(
-                f"{path} was changed after it was written: its checksum does not match. "
-                f"Make the policy again rather than editing it."
-            )
+        if key is None:
+            check_whole(content, written, path)
         object.__setattr__(policy, "_loaded", written)
         _logger.info("read %s: %r, by abstain %s", path, policy, policy.version)
         return policy
-
-
-def _optional(part: Any) -> dict[str, Any] | None:
-    data: dict[str, Any] | None = None if part is None else part.to_dict()
-    return data
-
-
-def _read_optional(kind: Any, data: dict[str, Any] | None) -> Any:
-    return None if data is None else kind.from_dict(data)
-
-
-def _classes_to_list(classes: NDArray[Any]) -> list[Any]:
-    labels: list[Any] = classes.tolist()
-    for label in labels:
-        if not isinstance(label, str | int | float | bool):
-            raise TypeError(
-                f"A policy can store classes that are text or numbers; {label!r} is neither."
-            )
-    return labels

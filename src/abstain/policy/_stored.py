@@ -1,0 +1,118 @@
+"""A policy as plain data: what a file holds of it, and what a file cannot hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from abstain import calibration, metrics, regions, rules, scores, shift
+from abstain._schema import FORMAT, SCHEMA_VERSION
+from abstain.certificates import Certificate
+from abstain.estimation import Estimate
+from abstain.exceptions import warn_user
+from abstain.selection import Selection
+from abstain.shift import Assumption
+from abstain.summaries import LabelledSummary
+
+if TYPE_CHECKING:
+    from abstain.policy._policy import Policy
+
+__all__ = ["from_plain", "to_plain", "warn_of_own"]
+
+
+def to_plain(policy: Policy) -> dict[str, Any]:
+    """Return a policy as plain data."""
+    return {
+        "format": FORMAT,
+        "schema_version": SCHEMA_VERSION,
+        "library_version": policy.version,
+        "created": policy.created,
+        "metric": metrics.to_dict(policy.metric),
+        "estimate": _optional(policy.estimate),
+        "classes": _classes_to_list(policy.classes),
+        "positive": policy.positive,
+        "columns": _classes_to_list(policy.columns),
+        "calibration": policy.calibrator.to_dict(),
+        "priors": {
+            "source": policy.source_priors.tolist(),
+            "target": policy.priors.tolist(),
+        },
+        "decision": policy.rule.to_dict(),
+        "withhold": policy.region.to_dict(),
+        "certificate": _optional(policy.certificate),
+        "assumption": _optional(policy.assumption),
+        "selection": _optional(policy.selection),
+        "shift": shift.to_dict(policy.shift),
+        "source": _optional(policy.source),
+    }
+
+
+def from_plain(data: dict[str, Any]) -> dict[str, Any]:
+    """Return what a policy is made of, by its names, from data that conform to the schema."""
+    classes = data["classes"]
+    metric = metrics.from_dict(data["metric"])
+    metric.check_n_classes(len(classes))
+    selection = _read_optional(Selection, data.get("selection"))
+    if selection is not None:
+        selection.check_stored(metric, len(classes))
+    return {
+        "classes": classes,
+        "positive": data["positive"],
+        "columns": data["columns"],
+        "calibrator": calibration.from_dict(data["calibration"], classes=classes),
+        "source_priors": data["priors"]["source"],
+        "priors": data["priors"]["target"],
+        "region": regions.from_dict(data["withhold"]),
+        "rule": rules.from_dict(data["decision"]),
+        "metric": metric,
+        "estimate": _read_optional(Estimate, data.get("estimate")),
+        "certificate": _read_optional(Certificate, data.get("certificate")),
+        "assumption": _read_optional(Assumption, data.get("assumption")),
+        "selection": selection,
+        "shift": shift.from_dict(data.get("shift")),
+        "source": _read_optional(LabelledSummary, data.get("source")),
+        "created": data["created"],
+        "version": data["library_version"],
+    }
+
+
+def warn_of_own(policy: Policy) -> None:
+    """Say what a file cannot hold, and what that means where it is loaded."""
+    score = policy.region.order
+    if score is not None and scores.is_own(score):
+        name = score if isinstance(score, str) else getattr(score, "__name__", "score")
+        warn_user(
+            f"The policy withholds by your own score, of which the file holds the name "
+            f"{name!r} and not the function. To decide by the file elsewhere, call "
+            f"abstain.scores.register(function, {name!r}) there first.",
+            UserWarning,
+        )
+    if metrics.is_own(policy.metric) and policy.metric.known:
+        warn_user(
+            f"The policy's metric {policy.metric.name!r} is your own; the file holds its name "
+            f"and not its function. The file can be applied anywhere, with the same "
+            f"decisions; but estimates for new batches and adapt() need "
+            f"abstain.metrics.register(metric), with a metric of that name, before "
+            f"Policy.load().",
+            UserWarning,
+        )
+
+
+def _optional(part: Any) -> dict[str, Any] | None:
+    data: dict[str, Any] | None = None if part is None else part.to_dict()
+    return data
+
+
+def _read_optional(kind: Any, data: dict[str, Any] | None) -> Any:
+    return None if data is None else kind.from_dict(data)
+
+
+def _classes_to_list(classes: NDArray[Any]) -> list[Any]:
+    labels: list[Any] = classes.tolist()
+    for label in labels:
+        if not isinstance(label, str | int | float | bool):
+            raise TypeError(
+                f"A policy can store classes that are text or numbers; {label!r} is neither."
+            )
+    return labels
