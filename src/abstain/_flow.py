@@ -36,7 +36,14 @@ from abstain.metrics import Metric
 from abstain.regions import Choice, ScoreThreshold, score_threshold
 from abstain.selection import Memory, Selection, goals_of, raised_target
 from abstain.shift import Assumption, KnownLabels, ShiftEstimator
-from abstain.summaries import WEIGHT_TOLERANCE, LabelledSummary, Summary, summarise
+from abstain.summaries import (
+    WEIGHT_TOLERANCE,
+    LabelledSummary,
+    RowSummary,
+    Summary,
+    own_order,
+    summarise,
+)
 
 __all__ = [
     "Basis",
@@ -59,6 +66,8 @@ _COARSE = 1e-5
 _SKETCH = 4_096
 # Times that a target is raised until the interval reaches it.
 _RAISES = 8
+# A region that reads no predictions is given none.
+_NOT_READ: IntArray = np.empty(0, dtype=np.intp)
 # Fewer logits may all lie in [0, 1] by chance.
 _FEWEST_LOOKED_AT = 100
 _SUM_OF_PROBABILITIES = 1e-3
@@ -163,12 +172,16 @@ def flow(
     """
     by_rows = not metric.ranks or values is not None
     lap = stopwatch()
+    # Without weights the atoms of a ranking are in an order of their own as they are.
+    order = own_order(proba, weight) if by_rows or weight is not None else None
+    ordered = proba if order is None else proba[order]
+    heavy = weight if order is None or weight is None else weight[order]
 
     def settled(bins: int | None) -> _Settled:
         summary = (
-            summarise(both_columns(proba), weight)
+            summarise(both_columns(ordered), heavy)
             if by_rows
-            else metric._summarised(proba, weight, bins)
+            else metric._summarised(ordered, heavy, bins)
         )
         basis = basis_of(shift, labelled, summary, seed, classes, known=known)
         estimator = basis.estimator
@@ -180,8 +193,9 @@ def flow(
         now = summary.adapted(estimator.weights_, in_place=in_place)
         if values is not None:
             rows, capacity = values(estimator), selection.capacity(now)
+            rows = rows if order is None else rows[order]
             region = ScoreThreshold(
-                scores.DROPOUT_VARIANCE, score_threshold(rows, capacity, weight)
+                scores.DROPOUT_VARIANCE, score_threshold(rows, capacity, heavy)
             )
             out = rows >= region.threshold
             rule = selection.rule(metric, now, out, labelled, estimator.weights_)
@@ -200,6 +214,8 @@ def flow(
     basis, reached = found.basis, None
     if selection.target is not None and choose is None:
         found, reached = _surely_reached(found, metric, selection, labelled, level, seed)
+    if order is not None and by_rows:
+        found = found.placed(order, weight)
     choice, abstain = found.choice, found.withheld
     _logger.info("chosen for %s in %.2f s, %s", metric.name, lap(), choice.region.describe())
     # Rows of many classes are adapted already, in the summary.
@@ -209,7 +225,11 @@ def flow(
         moved = adapted_in_place(proba.copy() if gone else proba, basis.estimator.weights_)
     prediction = None
     if abstain is None:
-        choice, prediction, abstain = _within_budget(choice, moved, weight, found.now, selection)
+        decide = _cleared if found.certificate is None else _as_certified
+        choice, prediction, abstain = decide(choice, moved, outwards=selection.budget is None)
+        if prediction is None and selection.budget is not None:
+            most = selection.capacity(found.now) + WEIGHT_TOLERANCE * found.now.total
+            choice, abstain = _within(most, choice, abstain, moved, weight)
     how: dict[str, Any] = {"replicates": basis.replicates, "seed": seed}
     if by_rows:
         # The summary is the rows themselves, and what is withheld of them is known.
@@ -341,6 +361,17 @@ class _Settled:
     certificate: Certificate | None = None
     withheld: Mask | None = None
     values: FloatArray | None = None
+
+    def placed(self, order: IntArray, weight: FloatArray | None) -> _Settled:
+        """Return the same with the rows where they stood before they were put in an order."""
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        return replace(
+            self,
+            now=RowSummary(self.now.proba[back], weight),
+            withheld=None if self.withheld is None else self.withheld[back],
+            values=None if self.values is None else self.values[back],
+        )
 
     def moved_by_bins(self, metric: Metric) -> float:
         return metric.coarseness(self.now, metric._point(self.now, self.choice).withheld)
@@ -496,33 +527,50 @@ def adapted_in_place(proba: FloatArray, ratios: FloatArray) -> FloatArray:
     return adapted(proba, ratios, out=proba)
 
 
-def _within_budget(
-    choice: Choice,
-    proba: FloatArray,
-    weight: FloatArray | None,
-    summary: Summary,
-    selection: Selection,
+def _cleared(
+    choice: Choice, proba: FloatArray, *, outwards: bool
 ) -> tuple[Choice, IntArray | None, Mask]:
+    """Return the choice with its edges away from all rows, and the rows it withholds.
+
+    With the predictions, where those had to be made. So what is decided about a row hangs on no
+    last digit, which another processor or another library may see otherwise.
+    """
+    rule, prediction = choice.rule.cleared(proba), None
+    if choice.region.reads_prediction:
+        prediction = choice.rule.predict(proba)
+        # What is withheld was chosen for these predictions.
+        if rule != choice.rule and not np.array_equal(rule.predict(proba), prediction):
+            rule = choice.rule
+    read = _NOT_READ if prediction is None else prediction
+    region, abstain = choice.region.cleared(proba, read, outwards=outwards)
+    return Choice(region, rule), prediction, abstain
+
+
+def _as_certified(
+    choice: Choice, proba: FloatArray, *, outwards: bool
+) -> tuple[Choice, IntArray | None, Mask]:
+    """Return the choice as it is, which is what the labels prove something of."""
+    if choice.region.reads_prediction:
+        return choice, *choice.apply(proba)
+    return choice, None, choice.withheld(proba)
+
+
+def _within(
+    most: float, choice: Choice, abstain: Mask, proba: FloatArray, weight: FloatArray | None
+) -> tuple[Choice, Mask]:
     """Return the choice and the rows it withholds, never more than the budget.
 
-    With the predictions, where those had to be made. Bins are chosen whole; a row within a
-    rounding of an edge may still fall on its other side once adapted, and then the interval
-    gives way.
+    Bins are chosen whole; a row within a rounding of an edge may still fall on its other side
+    once adapted, and then the interval gives way. Other regions have the score of a row for
+    their edge, which comes out the same here.
     """
-    if choice.region.reads_prediction:
-        # Its threshold is the score of a row, which comes out the same here.
-        return choice, *choice.apply(proba)
-    abstain = choice.withheld(proba)
-    if selection.budget is None:
-        return choice, None, abstain
-    most = selection.capacity(summary) + WEIGHT_TOLERANCE * summary.total
     while abstain.any() and _weight_of(abstain, weight) > most:
         narrower = choice.region.narrowed()
         if narrower is None:
             break
         choice = choice._replace(region=narrower)
         abstain = choice.withheld(proba)
-    return choice, None, abstain
+    return choice, abstain
 
 
 def _weight_of(rows: Mask, weight: FloatArray | None) -> float:

@@ -173,3 +173,57 @@ def test_a_policy_file_keeps_the_names(by_arrays, simulation, tmp_path):
     frame = pandas.DataFrame(dict(reversed(columns_of(simulation).items())))
     again = Policy.load(tmp_path / "policy.json").apply(frame)
     assert (again.abstain == by_arrays.abstain).all()
+
+
+@pytest.mark.parametrize("taken", ["abstain", "prediction", "gain", "reason", "p_none"])
+def test_a_column_called_as_one_of_ours_is_kept(make, simulation, by_arrays, taken):
+    given = [f"mine {row}" for row in range(N)]
+    scores = columns_of(simulation, prefix="" if taken == "p_none" else "p_")
+    result = by_arrays.policy.apply(make({taken: given, **scores})).to_frame()
+    assert column(result, taken) == given
+    ours = {name: f"abstain_{name}" if name == taken else name for name in ("abstain", "p_none")}
+    assert column(result, ours["abstain"]) == by_arrays.abstain.tolist()
+    assert column(result, ours["p_none"]) == by_arrays.proba[:, 0].tolist()
+
+
+@pytest.mark.parametrize("name", [5, None, 1.5, ("a", 1), pandas.Timestamp("2020-01-01")])
+def test_a_column_may_be_called_anything(simulation, by_arrays, name):
+    frame = pandas.DataFrame({name: np.arange(N), **columns_of(simulation)})
+    assert by_arrays.policy.apply(frame).to_frame().iloc[:, 0].tolist() == [*range(N)]
+
+
+def test_columns_of_one_name_are_refused(simulation, by_arrays):
+    frame = pandas.DataFrame(columns_of(simulation))
+    twice = pandas.concat([frame, frame], axis=1)
+    with pytest.raises(ValueError, match="columns of different names; there are several called"):
+        by_arrays.policy.apply(twice)
+    with pytest.raises(ValueError, match="columns of different names"):
+        abstainer_of("kappa").fit(twice, NAMES[simulation.y])
+
+
+@pytest.mark.parametrize("scores", [{"id": [0, 1] * 10}, {"score": [0.5] * 20}])
+def test_an_id_is_not_taken_for_a_logit(scores):
+    logits = np.linspace(-1, 1, 20)
+    abstainer = abstainer_of("auroc", scale="logits").fit(logits, np.arange(20) % 2)
+    frame = pandas.DataFrame({**scores, "other": logits})
+    with pytest.raises(ValueError, match=r"is no class .* and may be an id"):
+        abstainer.decide(frame)
+
+
+@pytest.mark.parametrize("kind", ["datetime64[ns]", "timedelta64[s]", complex, str, "S4"])
+def test_what_is_no_number_is_no_score(simulation, by_arrays, kind):
+    wrong = np.ones((4, 4)).astype(kind)
+    for call in (by_arrays.policy.apply, lambda s: abstainer_of("kappa").fit(s, [0, 1, 2, 3])):
+        with pytest.raises(TypeError, match="must be numbers; got"):
+            call(wrong)
+
+
+def test_what_is_masked_is_missing(simulation, by_arrays):
+    masked = np.ma.masked_array(simulation.proba, mask=np.zeros((N, 4), dtype=bool))
+    masked[3, 1] = np.ma.masked
+    with pytest.raises(ValueError, match="1 of 400 rows have no score"):
+        by_arrays.policy.apply(masked)
+    with pytest.raises(ValueError, match="must be finite; NaN or infinity in 1 of 400 rows"):
+        abstainer_of("kappa").fit(masked, simulation.y)
+    with pytest.raises(ValueError, match="`sample_weight` must be finite"):
+        abstainer_of("kappa").fit(simulation.proba, simulation.y, masked[:, 1])

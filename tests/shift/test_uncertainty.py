@@ -132,7 +132,7 @@ def test_wrong_options_say_what_is_right():
     fitted = MaximumLikelihoodShift().fit([[0.2, 0.8], [0.7, 0.3]], [[0.4, 0.6]])
     with pytest.raises(ValueError, match='`method` must be "asymptotic" or "bootstrap"'):
         fitted.prior_draws(5, method="jackknife")
-    with pytest.raises(ValueError, match="`n_draws` must be at least 1; got 0"):
+    with pytest.raises(ValueError, match="`n_draws` must be a whole number of at least 1; got 0"):
         fitted.prior_draws(0)
     with pytest.raises(ValueError, match=r"`confidence` must be in \[0, 1\]"):
         fitted.priors_interval(90)

@@ -17,12 +17,11 @@ from abstain._inputs._checks import (
     IntArray,
     Mask,
     Scale,
-    _listed,
-    check_labels,
     check_sample_weight,
     check_scores,
 )
-from abstain._inputs._frames import as_array, is_empty, numbers
+from abstain._inputs._frames import as_array, plain_array
+from abstain._inputs._labels import check_labels, gaps_in, label_array, listed, raw_labels
 
 __all__ = ["Aside", "Missing", "rows_aside"]
 
@@ -182,15 +181,7 @@ def rows_aside(
 
 def _gaps(values: Any) -> tuple[NDArray[Any], Mask | None]:
     """Return scores with NaN in every gap, and which rows have one; None for none."""
-    array: NDArray[Any]
-    if np.ma.isMaskedArray(values) and np.ma.is_masked(values):
-        array = np.ma.filled(values.astype(np.result_type(values.dtype, np.float32)), np.nan)
-    else:
-        try:
-            array = numbers(np.asarray(as_array(values)))
-        except ValueError as error:
-            # Rows of different lengths.
-            raise TypeError(f"`scores` must be numbers; {error}.") from error
+    array = plain_array(values, "scores")
     if array.dtype.kind != "f" or array.ndim not in (1, 2) or not array.size:
         return array, None
     # The least is NaN, and so not itself, where anything is; and it takes no memory.
@@ -203,24 +194,18 @@ def _gaps(values: Any) -> tuple[NDArray[Any], Mask | None]:
 
 def _known_codes(y_target: ArrayLike, classes: NDArray[Any], n: int) -> IntArray | None:
     """Return the column of each known label, -1 where it is not known; None where none is."""
-    masked = np.ma.getmaskarray(y_target) if np.ma.isMaskedArray(y_target) else None
-    labels = np.asarray(as_array(y_target))
-    if labels.ndim != 1 or len(labels) != n:
+    labels = raw_labels(y_target, "y_target")
+    if len(labels) != n:
         raise ValueError(
             f"`y_target` must have one entry per row, empty (None or NaN) where the label is not "
             f"known; {n} rows, shape {labels.shape}."
         )
-    empty = np.array([is_empty(label) or label == "" for label in labels.tolist()], dtype=bool)
-    if masked is not None:
-        empty |= masked
-    rows = np.flatnonzero(~empty)
+    empty = gaps_in(labels)
+    rows = np.arange(n) if empty is None else np.flatnonzero(~empty)
     if not len(rows):
         return None
     codes = np.full(n, -1, dtype=np.intp)
-    given = labels[rows]
-    if given.dtype.kind == "O" and all(isinstance(one, float) for one in given.tolist()):
-        # Numbers beside gaps come as objects.
-        given = given.astype(np.float64)
+    given = label_array(labels[rows], "y_target")
     known = {*classes.tolist()}
     strange = [
         row for row, one in zip(rows.tolist(), given.tolist(), strict=True) if one not in known
@@ -228,7 +213,7 @@ def _known_codes(y_target: ArrayLike, classes: NDArray[Any], n: int) -> IntArray
     if strange:
         raise ValueError(
             f"`y_target` has a label that is no class in {len(strange)} of {n} rows, first is row "
-            f"{strange[0]} ({labels.tolist()[strange[0]]!r}). The classes are {_listed(classes)}; "
+            f"{strange[0]} ({labels.tolist()[strange[0]]!r}). The classes are {listed(classes)}; "
             f"leave what is not known empty (None or NaN)."
         )
     codes[rows] = check_labels(given, classes=classes, name="y_target")

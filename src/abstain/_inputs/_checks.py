@@ -7,40 +7,36 @@ behind them checks again. Inputs are never changed in place.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abstain._inputs._frames import as_array
+from abstain._inputs._extremes import WIDEST_LOGIT, narrowed, tame_logits, tame_weights
+from abstain._inputs._frames import as_array, plain_array
 
 __all__ = [
     "FIT_LOGITS",
+    "ROW_SUM_TOLERANCE",
     "FloatArray",
     "IntArray",
     "Mask",
     "Scale",
     "as_proba",
     "both_columns",
-    "check_budget",
-    "check_classes",
-    "check_count",
-    "check_fraction",
-    "check_labels",
-    "check_level",
+    "check_finite",
+    "check_in_reach",
     "check_penalties",
     "check_priors",
     "check_proba",
     "check_same_length",
     "check_sample_weight",
     "check_scores",
-    "check_seed",
+    "count_and_first",
     "float_array",
     "one_column",
     "rows_of",
     "to_logits",
-    "told_positive",
     "two_logits",
 ]
 
@@ -61,6 +57,8 @@ NO_LOGITS = (
 # How far a row of probabilities may be from summing to 1: float32 softmax outputs of a
 # thousand classes, or four printed decimals of ten, stay inside.
 ROW_SUM_TOLERANCE = 1e-3
+# Costs in any unit are below this.
+_DEAREST = 1e30
 
 
 def check_scores(
@@ -107,8 +105,10 @@ def check_scores(
             f"`{name}` must have one column for each of the {n_classes} classes; "
             f"got {matrix.shape[1]} columns."
         )
-    _check_finite(matrix, name)
-    return _normalised(matrix, name, remedy) if scale == "probabilities" else matrix
+    if scale == "logits" and matrix.min() >= -WIDEST_LOGIT and matrix.max() <= WIDEST_LOGIT:
+        return matrix
+    check_finite(matrix, name)
+    return tame_logits(matrix) if scale == "logits" else _normalised(matrix, name, remedy)
 
 
 def both_columns(proba: FloatArray) -> FloatArray:
@@ -135,7 +135,7 @@ def as_proba(proba: ArrayLike, *, name: str = "proba") -> FloatArray:
 
     What is no probability is refused as by ``check_proba``; sums are not looked at.
     """
-    given = np.asarray(as_array(proba))
+    given = plain_array(proba, name)
     if given.ndim != 2 or given.shape[1] < 2 or given.dtype.kind != "f" or not given.size:
         return check_proba(proba, name=name)
     if not (given.min() >= 0 and given.max() <= 1 + ROW_SUM_TOLERANCE):
@@ -168,58 +168,10 @@ def two_logits(scores: NDArray[Any], *, scale: Scale) -> tuple[FloatArray | floa
     """
     if scores.ndim == 1 and scale == "logits" and scores.size:
         logits: FloatArray = scores.astype(np.float64, copy=False)
-        if np.isfinite(logits).all():
+        if logits.min() >= -WIDEST_LOGIT and logits.max() <= WIDEST_LOGIT:
             return 0.0, logits
     both = to_logits(scores, scale=scale, n_classes=2, remedy=FIT_LOGITS)
     return both[:, 0], both[:, 1]
-
-
-def check_classes(
-    y: ArrayLike,
-    *,
-    n_columns: int,
-    classes: Sequence[Any] | NDArray[Any] | None = None,
-    name: str = "y",
-    of_one_column: str | None = None,
-) -> NDArray[Any]:
-    """Return the class label of each score column.
-
-    Given ``classes`` are taken as they are. Otherwise the sorted distinct labels are, if there
-    is one for each column, or ``0 .. n_columns - 1`` if the labels are such numbers. Where the
-    scores came in one dimension, as the argument ``of_one_column``, the labels must say which of
-    them is positive.
-    """
-    labels = _label_array(y, name)
-    if classes is not None:
-        given = _label_array(classes, "classes")
-        if len(set(given.tolist())) != len(given):
-            raise ValueError(f"`classes` must be distinct; got {given.tolist()}.")
-        if len(given) != n_columns:
-            raise ValueError(
-                f"`classes` must name each of the {n_columns} score columns; got {len(given)}."
-            )
-        return given
-    distinct = _sorted_distinct(labels)
-    if len(distinct) == 1:
-        raise ValueError(
-            f"`{name}` must have at least two classes; all {len(labels)} labels are "
-            f"{_listed(distinct)}. Add examples of the others."
-        )
-    if len(distinct) == n_columns:
-        if of_one_column is not None and told_positive(distinct) is None:
-            first, second = (repr(label) for label in distinct.tolist())
-            raise ValueError(
-                f"`{of_one_column}` has one dimension: it is of the positive class, and nothing "
-                f"says which of {first} and {second} that is. Pass classes=[{first}, {second}], "
-                f"the positive class last, or classes=[{second}, {first}]."
-            )
-        return distinct
-    if labels.dtype.kind in "iub" and distinct.min() >= 0 and distinct.max() < n_columns:
-        return np.arange(n_columns)
-    raise ValueError(
-        f"The scores have {n_columns} columns but `{name}` has {len(distinct)} distinct labels "
-        f"({_listed(distinct)}). Pass classes=[...] with the label of each column, in order."
-    )
 
 
 def one_column(scores: Any, name: str) -> str | None:
@@ -227,57 +179,13 @@ def one_column(scores: Any, name: str) -> str | None:
     return name if np.ndim(as_array(scores)) == 1 else None
 
 
-def told_positive(classes: NDArray[Any]) -> Any:
-    """Return the label of two that is positive by itself; None where neither is.
-
-    As scikit-learn's ``pos_label`` has it: 1 beside 0 or -1, and true beside false.
-    """
-    labels = classes.tolist()
-    if len(labels) != 2 or any(isinstance(label, str) for label in labels):
-        return None
-    return max(labels) if {*labels} in ({0, 1}, {-1, 1}) else None
-
-
-def check_labels(
-    y: ArrayLike,
-    *,
-    classes: Sequence[Any] | NDArray[Any] | None = None,
-    n_classes: int | None = None,
-    n_rows: int | None = None,
-    name: str = "y",
-) -> IntArray:
-    """Return labels as column numbers.
-
-    ``classes`` gives the label of each column; without it the labels must be the column
-    numbers ``0 .. n_classes - 1`` themselves.
-    """
-    labels = _label_array(y, name)
-    if n_rows is not None and len(labels) != n_rows:
-        raise ValueError(
-            f"`{name}` must have one label per row; {n_rows} rows, {len(labels)} labels."
-        )
-    if classes is None:
-        if n_classes is None:
-            raise TypeError("check_labels() needs `classes` or `n_classes`.")
-        classes = np.arange(n_classes)
-    classes = _label_array(classes, "classes")
-    codes = _codes(labels, classes)
-    unknown = codes < 0
-    if unknown.any():
-        first = int(np.argmax(unknown))
-        raise ValueError(
-            f"`{name}` has labels that no score column stands for: "
-            f"{_listed(_sorted_distinct(labels[unknown]))}, first at row {first}. "
-            f"The columns are for {_listed(classes)}; pass classes=[...] if that is wrong"
-            f"{', the positive class last' if len(classes) == 2 else ''}."
-        )
-    return codes
-
-
 def check_sample_weight(
     sample_weight: ArrayLike | None, *, n_rows: int, name: str = "sample_weight"
 ) -> FloatArray | None:
-    """Return weights as a float array, or None when every row counts once."""
+    """Return weights as a float array, or None when every row counts once.
+
+    Those beyond all use are brought into reach; see ``tame_weights``.
+    """
     if sample_weight is None:
         return None
     weight = float_array(sample_weight, name)
@@ -285,15 +193,15 @@ def check_sample_weight(
         raise ValueError(
             f"`{name}` must have one weight per row; {n_rows} rows, shape {weight.shape}."
         )
-    _check_finite(weight, name)
+    check_finite(weight, name)
     if (weight < 0).any():
         raise ValueError(
-            f"`{name}` must not be negative; {_count_and_first(weight < 0)} "
+            f"`{name}` must not be negative; {count_and_first(weight < 0)} "
             f"({weight[np.argmax(weight < 0)]:g})."
         )
     if not weight.any():
         raise ValueError(f"`{name}` must not be zero everywhere.")
-    return weight
+    return tame_weights(weight)
 
 
 def check_same_length(**arrays: Any) -> int:
@@ -303,56 +211,6 @@ def check_same_length(**arrays: Any) -> int:
         listed = ", ".join(f"`{name}` {length}" for name, length in lengths.items())
         raise ValueError(f"These must have the same number of rows: {listed}.")
     return next(iter(lengths.values()))
-
-
-def check_budget(budget: float, *, name: str = "budget") -> float | int:
-    """Return how much may be withheld: a fraction in [0, 1) as a float, a count as an int."""
-    value = _number(budget, name)
-    if isinstance(budget, int | np.integer):
-        if budget < 0:
-            raise ValueError(
-                f"`{name}` as a count must not be negative; got {budget!r}. It is how many "
-                f"examples may be withheld."
-            )
-        if budget == 1:
-            # Who writes 1 may mean everything or one example; neither is taken for the other.
-            raise ValueError(
-                f"`{name}` must be a fraction in [0, 1), or a count of 2 or more; got 1, which "
-                f"could be either. Nothing can be kept of everything; for one example pass the "
-                f"fraction 1 / n."
-            )
-        return int(budget)
-    if not 0 <= value < 1:
-        whole = int(value) if np.isfinite(value) and value >= 2 else 200
-        raise ValueError(
-            f"`{name}` must be a fraction in [0, 1), the share of examples that may be "
-            f"withheld, or a count as a whole number; got {budget!r}. For 15 percent pass 0.15, "
-            f"for {whole} examples pass {whole}."
-        )
-    return value
-
-
-def check_count(value: int, *, name: str) -> int:
-    """Return a whole number of rows, at least 0."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-        raise ValueError(f"`{name}` must be a number of rows, 0 or more; got {value!r}.")
-    return int(value)
-
-
-def check_fraction(value: float, *, name: str) -> float:
-    """Return a number in [0, 1]."""
-    number = _number(value, name)
-    if not 0 <= number <= 1:
-        raise ValueError(f"`{name}` must be in [0, 1]; got {value!r}.")
-    return number
-
-
-def check_level(value: float) -> float:
-    """Return how often an interval is to hold, a number in (0, 1)."""
-    number = _number(value, "level")
-    if not 0 < number < 1:
-        raise ValueError(f"`level` must be in (0, 1), such as 0.9; got {value!r}.")
-    return number
 
 
 def check_priors(priors: ArrayLike, *, n_classes: int, name: str = "priors") -> FloatArray:
@@ -365,7 +223,7 @@ def check_priors(priors: ArrayLike, *, n_classes: int, name: str = "priors") -> 
             f"`{name}` must have one proportion for each of the {n_classes} classes; "
             f"got shape {array.shape}."
         )
-    _check_finite(array, name)
+    check_finite(array, name)
     if (array < 0).any() or abs(array.sum() - 1) > ROW_SUM_TOLERANCE:
         raise ValueError(f"`{name}` must be at least 0 and sum to 1; got {array.tolist()}.")
     result: FloatArray = array / array.sum()
@@ -382,76 +240,38 @@ def check_penalties(
             f"`{name}` must be a square matrix with a row per true class and a column per "
             f"predicted class; got shape {matrix.shape}."
         )
-    _check_finite(matrix, name)
+    check_finite(matrix, name)
     if not allow_negative and (matrix < 0).any():
         raise ValueError(f"`{name}` must not be negative; the least is {matrix.min():g}.")
+    check_in_reach(matrix, name)
     return matrix.copy()
 
 
-def check_seed(random_state: Any) -> int:
-    """Return a whole number to seed compiled sampling with; None draws a fresh one."""
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    try:
-        return int(np.random.default_rng(random_state).integers(2**62))
-    except (TypeError, ValueError) as error:
+def check_in_reach(costs: FloatArray, name: str) -> None:
+    """Raise if a cost is not 0 and so large or small that products with it are not numbers."""
+    size = np.abs(costs)
+    strange = (size > _DEAREST) | ((size > 0) & (size < 1 / _DEAREST))
+    if strange.any():
         raise ValueError(
-            f"`random_state` must be None, a whole number or a NumPy generator; "
-            f"got {random_state!r}."
-        ) from error
+            f"`{name}` must be 0, or from {1 / _DEAREST:g} to {_DEAREST:g} in size; got "
+            f"{costs[strange].flat[0]:g}. Take another unit."
+        )
 
 
 def float_array(values: ArrayLike, name: str) -> FloatArray:
-    """Return numbers as a float64 array."""
-    try:
-        return np.asarray(as_array(values), dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"`{name}` must be numbers; {_kind(values) or error}.") from error
-
-
-def rows_of(values: Any, name: str) -> NDArray[Any]:
-    """Return an array with a row per example; what has no rows is named for what it is."""
-    try:
-        # A masked array keeps its mask: what it hides is missing.
-        array: NDArray[Any] = np.asanyarray(as_array(values))
-    except ValueError as error:
-        # Rows of different lengths.
-        raise TypeError(f"`{name}` must be numbers; {error}.") from error
-    if array.ndim == 0:
-        raise TypeError(
-            f"`{name}` must be an array or a frame with a row per example; "
-            f"{_kind(values) or f'got {values!r}'}."
-        )
+    """Return numbers as a float64 array, NaN in every gap."""
+    array: FloatArray = plain_array(values, name).astype(np.float64, copy=False)
     return array
 
 
-def _kind(values: Any) -> str:
-    """Say what came in place of numbers, and where these are."""
-    kind = type(values).__name__
-    if hasattr(values, "proba") and hasattr(values, "abstain"):
-        return f"got {kind}, whose probabilities are its `proba`"
-    if hasattr(values, "predict_proba"):
-        return f"got {kind}, whose probabilities its predict_proba() returns"
-    if callable(values):
-        return f"got the function {getattr(values, '__name__', kind)}; call it and pass the result"
-    return f"got {kind}" if values is None or np.ndim(values) == 0 else ""
-
-
-def _number(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise TypeError(f"`{name}` must be a number; got {value!r}.")
-    return float(value)
-
-
-def _label_array(labels: Any, name: str) -> NDArray[Any]:
-    array = np.asarray(as_array(labels))
-    if array.ndim != 1:
-        raise ValueError(f"`{name}` must be one-dimensional; got shape {array.shape}.")
-    if array.dtype.kind == "f":
-        _check_finite(array, name)
-        if (array == np.floor(array)).all():
-            # Labels read from a file with a gap come as 0.0 and 1.0.
-            array = array.astype(np.int64)
+def rows_of(values: Any, name: str) -> NDArray[Any]:
+    """Return numbers with a row per example, NaN in every gap."""
+    array = plain_array(values, name)
+    if array.ndim == 0:
+        raise TypeError(
+            f"`{name}` must be an array or a frame with a row per example; got "
+            f"{type(values).__name__}."
+        )
     return array
 
 
@@ -464,22 +284,24 @@ def _two_columns(array: FloatArray, scale: Scale, name: str, remedy: str) -> Flo
             f"(a column per class); got shape {array.shape}."
         )
     if scale == "logits":
-        return np.column_stack([np.zeros_like(array), array])
+        check_finite(array, name)
+        return np.column_stack([np.zeros_like(array), narrowed(array)])
     outside = (array < 0) | (array > 1)
     if outside.any():
         raise ValueError(
-            f"`{name}` must be probabilities in [0, 1]; {_count_and_first(outside)} "
+            f"`{name}` must be probabilities in [0, 1]; {count_and_first(outside)} "
             f"({array[np.argmax(outside)]:g}). {remedy}"
         )
     return np.column_stack([1 - array, array])
 
 
-def _check_finite(array: NDArray[Any], name: str) -> None:
+def check_finite(array: NDArray[Any], name: str) -> None:
+    """Raise for NaN and infinity, and say in how many rows."""
     finite = np.isfinite(array)
     if not finite.all():
         bad: NDArray[np.bool_] = ~finite if array.ndim == 1 else ~np.all(finite, axis=1)
         raise ValueError(
-            f"`{name}` must be finite; NaN or infinity in {_count_and_first(bad)}. "
+            f"`{name}` must be finite; NaN or infinity in {count_and_first(bad)}. "
             f"Drop or repair these rows."
         )
 
@@ -488,15 +310,16 @@ def _normalised(proba: FloatArray, name: str, remedy: str) -> FloatArray:
     if proba.min() < 0:
         negative: NDArray[np.bool_] = np.any(proba < 0, axis=1)
         raise ValueError(
-            f"`{name}` must not be negative; {_count_and_first(negative)} "
+            f"`{name}` must not be negative; {count_and_first(negative)} "
             f"({proba.min(axis=1)[np.argmax(negative)]:g}). {remedy}"
         )
-    sums = _row_sums(proba)
+    with np.errstate(over="ignore"):
+        sums = _row_sums(proba)
     distance = np.abs(sums - 1)
     if distance.max() > ROW_SUM_TOLERANCE:
         off = distance > ROW_SUM_TOLERANCE
         raise ValueError(
-            f"`{name}` rows must sum to 1; {_count_and_first(off)} "
+            f"`{name}` rows must sum to 1; {count_and_first(off)} "
             f"(sum {sums[np.argmax(off)]:.4g}). {remedy}"
         )
     rounding = 4 * np.finfo(np.float64).eps
@@ -519,33 +342,6 @@ def _row_sums(matrix: FloatArray, rows_at_a_time: int = 4096) -> FloatArray:
     return sums
 
 
-def _count_and_first(bad: NDArray[np.bool_]) -> str:
+def count_and_first(bad: NDArray[np.bool_]) -> str:
+    """Say how many rows are marked, and which is the first."""
     return f"{int(bad.sum())} of {len(bad)} rows, first is row {int(np.argmax(bad))}"
-
-
-def _sorted_distinct(labels: NDArray[Any]) -> NDArray[Any]:
-    try:
-        return np.unique(labels)
-    except TypeError:
-        # Labels of mixed types have no order of their own; any fixed one will do.
-        distinct = sorted(
-            set(labels.tolist()), key=lambda label: (type(label).__name__, str(label))
-        )
-        result = np.empty(len(distinct), dtype=object)
-        result[:] = distinct
-        return result
-
-
-def _codes(labels: NDArray[Any], classes: NDArray[Any]) -> IntArray:
-    """Position of each label among the classes, -1 where it is not there."""
-    position = {label: column for column, label in enumerate(classes.tolist())}
-    if labels.dtype.kind in "iub" and classes.dtype.kind in "iub":
-        distinct, inverse = np.unique(labels, return_inverse=True)
-        found = np.array([position.get(label, -1) for label in distinct.tolist()], dtype=np.intp)
-        return found[inverse]
-    return np.array([position.get(label, -1) for label in labels.tolist()], dtype=np.intp)
-
-
-def _listed(values: NDArray[Any], most: int = 6) -> str:
-    shown = ", ".join(repr(value) for value in values[:most].tolist())
-    return shown + (", ..." if len(values) > most else "")

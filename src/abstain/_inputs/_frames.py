@@ -6,7 +6,10 @@ other columns and its index are handed through to the decisions. Tensors are mov
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,14 +19,28 @@ __all__ = [
     "PREFIX",
     "Scores",
     "as_array",
-    "classes_by_name",
+    "in_full",
     "is_empty",
     "numbers",
+    "plain_array",
     "taken",
     "to_native_frame",
 ]
 
 PREFIX = "p_"
+# A whole number as fractions are written.
+_FRACTION = re.compile(r"(p_)?-?[0-9]+\.0")
+_KINDS = {
+    "U": "text",
+    "T": "text",
+    "S": "bytes",
+    "c": "complex numbers",
+    "M": "dates",
+    "m": "lengths of time",
+    "V": "records",
+}
+# What may not be equal to itself.
+_WITH_NAN = float | np.floating | np.datetime64 | np.timedelta64
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,43 +69,135 @@ class Scores:
 
 
 def as_array(values: Any) -> Any:
-    """Return a tensor as an array in memory, and anything else as it is."""
+    """Return a tensor, or a list of them, as an array in memory, and anything else as it is."""
     if hasattr(values, "detach") and hasattr(values, "cpu"):
-        moved = values.detach().cpu()
-        # NumPy has no bfloat16; float32 holds every one of them.
-        return (moved.float() if "bfloat16" in str(moved.dtype) else moved).numpy()
+        # NumPy has no bfloat16 and no float8; float32 holds every one of them.
+        name = str(values.dtype)
+        try:
+            moved = values.detach().cpu()
+            return (moved.float() if "bfloat16" in name or "float8" in name else moved).numpy()
+        except (TypeError, RuntimeError) as error:
+            raise TypeError(
+                f"A tensor must be a dense one that is in memory; got {name}, which cannot be "
+                f"made an array of."
+            ) from error
+    if isinstance(values, list | tuple) and values and hasattr(values[0], "detach"):
+        return [as_array(value) for value in values]
     return values
+
+
+def in_full(values: Any) -> Any:
+    """Return a column with gaps as a list, as an array would make fractions of whole numbers."""
+    count = getattr(values, "null_count", None)
+    if count is None:
+        return values
+    if not (count() if callable(count) else count):
+        return values
+    return values.to_pylist() if hasattr(values, "to_pylist") else values.to_list()
 
 
 def is_empty(value: Any) -> bool:
     """Tell whether a value stands for nothing: None, NaN, the NA and NaT of pandas."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    if value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant"):
         return True
-    return isinstance(value, float) and value != value
+    return isinstance(value, _WITH_NAN) and bool(value != value)
 
 
 def numbers(array: NDArray[Any]) -> NDArray[Any]:
     """Return objects as numbers, NaN for those that stand for nothing; else what came."""
-    if array.dtype.kind != "O":
+    if array.dtype.kind != "O" or (array.ndim == 0 and is_empty(array.item())):
+        return array
+    found = [np.nan if is_empty(value) else value for value in array.ravel().tolist()]
+    if not all(isinstance(value, Real | Decimal) for value in found):
         return array
     try:
-        found = [np.nan if is_empty(value) else value for value in array.ravel().tolist()]
-        return np.array(found, dtype=np.float64).reshape(array.shape)
-    except (TypeError, ValueError):
+        return np.array([float(value) for value in found], dtype=np.float64).reshape(array.shape)
+    except (OverflowError, ValueError):
+        # A whole number beyond all fractions, or a decimal that signals.
         return array
 
 
-def taken(scores: Any, classes: NDArray[Any] | None = None, y: Any = None) -> Scores:
+def plain_array(values: Any, name: str) -> NDArray[Any]:
+    """Return numbers as a plain array in the precision they came in, NaN in every gap.
+
+    Text, dates, complex numbers and records are refused: none of them is a score.
+    """
+    if type(values) is np.ndarray and values.dtype.char in "fd" and values.dtype.isnative:
+        # Plain already, as most is.
+        return values
+    given = as_array(values)
+    array: NDArray[Any]
+    if np.ma.isMaskedArray(given):
+        array = np.ma.getdata(given)
+        if np.ma.is_masked(given) and array.dtype.kind in "biuf":
+            array = np.ma.filled(given.astype(np.result_type(array.dtype, np.float32)), np.nan)
+    else:
+        try:
+            array = np.asarray(given)
+        except ValueError as error:
+            # Rows of different lengths.
+            raise TypeError(f"`{name}` must be numbers; {error}.") from error
+    array = numbers(array)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"`{name}` must be numbers; {_no_numbers(values, array)}.")
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
+        # Nothing behind the door knows other widths: halves are held by float32, the rest cut.
+        with np.errstate(over="ignore"):
+            array = array.astype(np.float32 if array.dtype.itemsize < 4 else np.float64)
+    return array
+
+
+def _no_numbers(values: Any, array: NDArray[Any]) -> str:
+    """Say what came in place of numbers, and where these are."""
+    kind = type(values).__name__
+    if hasattr(values, "proba") and hasattr(values, "abstain"):
+        return f"got {kind}, whose probabilities are its `proba`"
+    if hasattr(values, "predict_proba"):
+        return f"got {kind}, whose probabilities its predict_proba() returns"
+    if hasattr(values, "toarray"):
+        return f"got a sparse {kind}; pass its toarray()"
+    if hasattr(values, "collect"):
+        return f"got {kind}; pass its collect()"
+    if callable(values):
+        return f"got the function {getattr(values, '__name__', kind)}; call it and pass the result"
+    if array.ndim == 0:
+        return f"got {kind}"
+    if array.dtype.kind != "O":
+        return f"got {_KINDS.get(array.dtype.kind, 'values')} ({str(array.dtype)[:60]})"
+    strange = next(
+        value
+        for value in array.ravel().tolist()
+        if not is_empty(value) and not isinstance(value, float)
+    )
+    return f"got {str(strange)[:60]!r}, a {type(strange).__name__}"
+
+
+def taken(
+    scores: Any,
+    classes: NDArray[Any] | None = None,
+    labels: NDArray[Any] | None = None,
+    *,
+    by_place: bool = True,
+) -> Scores:
     """Take scores out of an array, a tensor or a frame, in the order of the classes given.
 
-    Where the classes are not known yet, ``y`` tells what a column may be named by.
+    Where the classes are not known yet, ``labels`` tell what a column may be named by. Without
+    ``by_place`` several columns must be named by the classes, begin with ``p_`` or have no names:
+    nothing else tells the score of a class from an id.
     """
     frame = _frame(scores)
     if frame is None:
         return Scores(as_array(scores), single=_own_name(getattr(scores, "name", None)))
-    columns = [str(name) for name in frame.columns]
-    places = [columns.index(name) for name in _score_columns(columns, classes, y)]
-    values = np.column_stack([numbers(frame[:, place].to_numpy()) for place in places])
+    columns = _column_names(frame.columns, classes if labels is None else labels)
+    found = _score_columns(columns, classes, labels)
+    if not by_place and classes is None and labels is not None:
+        _check_all_named(frame.columns, found, labels.tolist())
+    elif not by_place and classes is not None:
+        _check_all_named(frame.columns, found, classes.tolist())
+    places = [columns.index(name) for name in found]
+    values = np.column_stack([_column(frame, place, columns) for place in places])
     names = [columns[place].removeprefix(PREFIX) for place in places]
     single = len(places) == 1
     return Scores(
@@ -100,32 +209,18 @@ def taken(scores: Any, classes: NDArray[Any] | None = None, y: Any = None) -> Sc
     )
 
 
-def classes_by_name(names: list[str] | None, y: Any) -> list[Any] | None:
-    """Return the label that each score column is named by; None when names are no labels."""
-    if names is None:
-        return None
-    labels = {str(label): label for label in np.asarray(as_array(y)).tolist()}
-    if not set(labels) <= set(names):
-        return None
-    if all(isinstance(label, int) for label in labels.values()) and all(
-        name.lstrip("-").isdigit() for name in names
-    ):
-        return [int(name) for name in names]
-    return [labels.get(name, name) for name in names]
-
-
 def to_native_frame(
     columns: dict[str, Any],
     *,
     like: Any,
-    carried: tuple[str, ...],
+    carried: tuple[Any, ...],
     rows: NDArray[np.intp] | None = None,
 ) -> Any:
     """Return columns as a frame of the same kind as ``like``, after the carried ones.
 
     A pandas index is kept. Of ``like`` only the numbered rows are taken, where they are given.
-    Without ``like`` the frame is of pandas, Polars or PyArrow, the first of them that is
-    installed.
+    No carried column may be called as one of ``columns``. Without ``like`` the frame is of
+    pandas, Polars or PyArrow, the first of them that is installed.
     """
     nw = _narwhals()
     if like is None:
@@ -134,15 +229,19 @@ def to_native_frame(
         return nw.from_dict(given, backend=kind).to_native()
     source = nw.from_native(like, eager_only=True)
     backend = nw.get_native_namespace(like)
-    # Carried columns stay what they are: a category, a date, a gap survive no array.
-    if rows is not None:
-        source = source[rows]
+    # Carried columns stay what they are: a category, a date, a gap survive no array. By their
+    # places, as a name may be of any kind in pandas.
+    names = source.columns
+    # Some column has to stay for now: without any there would be no rows and no index.
+    places = [names.index(name) for name in carried] or [0]
+    source = source[:, places] if rows is None else source[rows, places]
     made = [
         nw.new_series(name, _with_gaps(values, backend), backend=backend)
         for name, values in columns.items()
     ]
-    names = dict.fromkeys([*carried, *columns])
-    return source.with_columns(*made).select(*names).to_native()
+    if not carried:
+        return source.with_columns(*made).select(*columns).to_native()
+    return source.with_columns(*made).to_native()
 
 
 def _with_gaps(values: Any, backend: Any) -> Any:
@@ -154,20 +253,64 @@ def _with_gaps(values: Any, backend: Any) -> Any:
     return values
 
 
+def _column_names(names: list[Any], labels: NDArray[Any] | None) -> list[str]:
+    """Return what columns are called; beside whole numbers as labels 1.0 is called 1."""
+    columns = [str(name) for name in names]
+    if labels is None or labels.dtype.kind not in "iu":
+        return columns
+    whole = [name.removesuffix(".0") if _FRACTION.fullmatch(name) else name for name in columns]
+    return whole if len({*whole}) == len(whole) else columns
+
+
+def _column(frame: Any, place: int, columns: list[str]) -> NDArray[Any]:
+    """Return one column of a frame as numbers."""
+    values = frame[:, place].to_numpy()
+    if values.ndim != 1:
+        raise TypeError(f"`scores[{columns[place]!r}]` must be numbers; got records.")
+    return plain_array(values, f"scores[{columns[place]!r}]")
+
+
 def _frame(scores: Any) -> Any:
     """Return a frame that narwhals can read, or None for anything else."""
-    if isinstance(scores, np.ndarray | list | tuple) or not (
-        hasattr(scores, "columns") or hasattr(scores, "column_names")
-    ):
+    if isinstance(scores, np.ndarray | list | tuple) or hasattr(scores, "collect"):
         return None
+    names = getattr(scores, "column_names", getattr(scores, "columns", None))
+    if names is None:
+        return None
+    if _narwhals().dependencies.is_into_dataframe(scores):
+        given = [str(name) for name in names]
+        twice = sorted({name for name in given if given.count(name) > 1})
+        if twice:
+            raise ValueError(
+                f"`scores` must have columns of different names; there are several called "
+                f"{', '.join(map(repr, twice[:5]))}."
+            )
     frame = _narwhals().from_native(scores, eager_only=True, pass_through=True)
     return None if frame is scores else frame
 
 
-def _score_columns(columns: list[str], classes: NDArray[Any] | None, y: Any) -> list[str]:
+def _check_all_named(columns: list[Any], found: list[str], labels: list[Any]) -> None:
+    """Raise for several score columns of which one may be something else, such as an id."""
+    known = {str(label) for label in dict.fromkeys(labels)}
+    unnamed = all(type(name) is int for name in columns)
+    if len(found) < 2 or unnamed or all(name.startswith(PREFIX) for name in found):
+        return
+    strange = [name for name in found if name not in known]
+    if strange:
+        raise ValueError(
+            f"`scores` must have columns named by the classes, with or without {PREFIX} before "
+            f"them; {strange[0]!r} is no class ({', '.join(sorted(known)[:6])}) and may be an id. "
+            f"Put {PREFIX} before the names of score columns, or pass an array of them."
+        )
+
+
+def _score_columns(
+    columns: list[str], classes: NDArray[Any] | None, labels: NDArray[Any] | None
+) -> list[str]:
     marked = [name for name in columns if name.startswith(PREFIX)]
     if classes is None:
-        return marked or _named_by_one(columns, _distinct(y)) or columns
+        distinct = [] if labels is None else [*dict.fromkeys(labels.tolist())]
+        return marked or _named_by_one(columns, distinct) or columns
     for prefix in (PREFIX, ""):
         named = [f"{prefix}{label}" for label in classes.tolist()]
         if set(named) <= set(columns):
@@ -192,10 +335,6 @@ def _named_by_one(columns: list[str], classes: list[Any]) -> list[str]:
     names = {f"{prefix}{label}" for label in classes for prefix in (PREFIX, "")}
     found = [name for name in columns if name in names]
     return found if len(classes) == 2 and len(found) == 1 else []
-
-
-def _distinct(y: Any) -> list[Any]:
-    return [] if y is None else [*dict.fromkeys(np.ravel(as_array(y)).tolist())]
 
 
 def _own_name(name: Any) -> str | None:

@@ -18,16 +18,20 @@ from abstain._inputs._checks import (
     FloatArray,
     IntArray,
     Scale,
-    check_classes,
-    check_labels,
     check_proba,
     check_scores,
     float_array,
     one_column,
     rows_of,
+)
+from abstain._inputs._frames import PREFIX, Scores, taken
+from abstain._inputs._labels import (
+    check_classes,
+    check_labels,
+    classes_by_name,
+    label_array,
     told_positive,
 )
-from abstain._inputs._frames import PREFIX, Scores, classes_by_name, taken
 
 __all__ = [
     "ClassOrder",
@@ -157,11 +161,15 @@ def read_labelled(
     that a single score column is named by; else what labels such as 0 and 1 say themselves; else
     unknown, which is an error where a single score is to be that of the positive class.
     """
-    given = taken(scores, None if classes is None else np.asarray(classes), y)
+    labelled = label_array(y, y_name)
+    columns_given = None if classes is None else label_array(classes, "classes")
+    # Probabilities must sum to 1, which no id would let them.
+    by_place = scale == "probabilities"
+    given = taken(scores, columns_given, labelled, by_place=by_place)
     values = rows_of(given.values, name)
     matrix = check_scores(values, scale=scale, name=name)
-    labels = classes if classes is not None else classes_by_name(given.names, y)
-    columns = check_classes(y, n_columns=matrix.shape[1], classes=labels, name=y_name)
+    labels = columns_given if classes is not None else classes_by_name(given.names, labelled)
+    columns = check_classes(labelled, n_columns=matrix.shape[1], classes=labels, name=y_name)
     if classes is not None and positive is None and len(columns) == 2:
         positive = columns.tolist()[1]
     order = ClassOrder.of(columns, positive, named=given.single)
@@ -223,7 +231,7 @@ def read_scores(
     """
     if order is None:
         return taken(scores)
-    given = taken(scores, order.columns)
+    given = taken(scores, order.columns, by_place=scale == "probabilities")
     rows = rows_of(given.values, name)
     values = order.arranged(rows, scale=scale, named=given.single, name=name)
     return given if values is given.values else replace(given, values=values)

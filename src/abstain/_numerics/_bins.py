@@ -6,11 +6,13 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from abstain._inputs import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray, check_whole
 
 __all__ = ["Strategy", "bin_numbers"]
 
 Strategy = Literal["width", "mass"]
+
+_MOST_BINS = 1_000_000
 
 
 def bin_numbers(
@@ -21,8 +23,7 @@ def bin_numbers(
     Rows with the same probability are in the same bin. A row is put where the middle of its
     mass lies, so weight 2 equals two rows.
     """
-    if not isinstance(n_bins, int | np.integer) or n_bins < 1:
-        raise ValueError(f"`n_bins` must be a whole number of at least 1; got {n_bins!r}.")
+    check_whole(n_bins, name="n_bins", most=_MOST_BINS)
     if strategy not in get_args(Strategy):
         raise ValueError(f'`strategy` must be "width" or "mass"; got {strategy!r}.')
     if strategy == "width":

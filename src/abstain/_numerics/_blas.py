@@ -18,7 +18,7 @@ _CALLERS = [0]
 
 @functools.cache
 def _libraries() -> list[Any]:
-    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+    from threadpoolctl import ThreadpoolController
 
     found: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
     return found

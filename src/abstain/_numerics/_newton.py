@@ -26,6 +26,8 @@ _LAST_STEP = 1e-13
 _ARMIJO = 1e-4
 # Halvings of a step before it is damped instead.
 _HALVINGS = 4
+# So small a gradient is level ground: steps of 1 gain as little as the last step may.
+_LEVEL = 1e-10
 # A gain below this share of the objective may be missed in the noise of its sums.
 _ROUNDING = 1e-10
 
@@ -65,7 +67,8 @@ def minimise(
     -------
     Minimum
     """
-    with one_blas_thread():
+    # A step too far may overflow; it is seen, and shortened.
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return _minimise(objective, start, lower, upper, max_iter)
 
 
@@ -80,6 +83,8 @@ def _minimise(
     high = np.broadcast_to(np.asarray(upper, dtype=np.float64), start.shape)
     x = np.clip(start, low, high)
     value, gradient, hessian = objective(x)
+    if not _finite(value, gradient, hessian):
+        return Minimum(x, value, 0, False)
     damping = 0.0
     for n_iter in range(1, max_iter + 1):
         while True:
@@ -92,6 +97,9 @@ def _minimise(
                 return Minimum(x, value, n_iter, False)
             negligible = promised <= _LAST_STEP * size
             if negligible and not damping:
+                if promised < 0:
+                    # No descent, and so no way to a minimum, however little it would climb.
+                    return Minimum(x, value, n_iter, _level(x, gradient, low, high, size))
                 return Minimum(np.clip(x + step, low, high), value, n_iter, True)
             trial, new = _shortened(objective, x, step, value, gradient, low, high)
             if new is not None:
@@ -124,10 +132,23 @@ def _shortened(
     for _ in range(_HALVINGS):
         trial = np.clip(x + length * step, lower, upper)
         new = objective(trial)
-        if new[0] <= value + _ARMIJO * float(gradient @ (trial - x)):
+        if new[0] <= value + _ARMIJO * float(gradient @ (trial - x)) and _finite(*new):
             return trial, new
         length /= 2
     return x, None
+
+
+def _finite(value: float, gradient: FloatArray, hessian: FloatArray) -> bool:
+    """Tell whether an objective can be told here."""
+    return bool(np.isfinite(value) and np.isfinite(gradient).all() and np.isfinite(hessian).all())
+
+
+def _level(
+    x: FloatArray, gradient: FloatArray, lower: FloatArray, upper: FloatArray, size: float
+) -> bool:
+    """Tell whether the objective falls in no direction that the bounds leave open."""
+    held = ((x <= lower) & (gradient > 0)) | ((x >= upper) & (gradient < 0))
+    return bool(np.abs(np.where(held, 0.0, gradient)).max(initial=0.0) <= _LEVEL * size)
 
 
 def _newton_step(

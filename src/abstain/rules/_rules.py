@@ -14,7 +14,7 @@ import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, both_columns
 from abstain._kernels.confusion import best_gain, highest_columns
-from abstain._numerics import Registry, plain
+from abstain._numerics import ROUNDING, Registry, clear_edge, plain
 
 __all__ = ["Argmax", "BestGain", "DecisionRule", "Threshold", "from_dict"]
 
@@ -33,6 +33,10 @@ class DecisionRule(ABC):
     @abstractmethod
     def predict(self, proba: FloatArray) -> IntArray:
         """Return the predicted column of each row."""
+
+    def cleared(self, proba: FloatArray) -> DecisionRule:
+        """Return the rule with its edge where none of these rows is."""
+        return self
 
     @abstractmethod
     def describe(self) -> str:
@@ -98,6 +102,14 @@ class Threshold(DecisionRule):
         p = proba if proba.ndim == 1 else proba[:, 1]
         return (p >= self.threshold).astype(np.intp)
 
+    def cleared(self, proba: FloatArray) -> DecisionRule:
+        """Return the rule with its threshold where none of these rows is."""
+        if not 0 < self.threshold <= 1:
+            return self
+        p = proba if proba.ndim == 1 else proba[:, 1]
+        edge = clear_edge(p, self.threshold, ROUNDING * self.threshold)
+        return Threshold(edge if np.isfinite(edge) else _NEVER)
+
     def describe(self) -> str:
         """Say in a few words which class is predicted."""
         if self.threshold <= 0:
@@ -153,7 +165,7 @@ class BestGain(DecisionRule):
 
         Of two classes the gain of predicting the second over the first is a straight line in p.
         Where that rises the second is predicted above its zero: at equal gains it is the first,
-        hence from the next number on.
+        hence from a little above.
         """
         if self.gains.shape != (2, 2):
             return self
@@ -164,7 +176,7 @@ class BestGain(DecisionRule):
             return Threshold(0.0)
         if at_0 > at_1:
             return self
-        return Threshold(float(np.nextafter(at_0 / (at_0 - at_1), np.inf)))
+        return Threshold(at_0 / (at_0 - at_1) * (1 + ROUNDING))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:

@@ -15,11 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from abstain._inputs import (
+    MOST_DRAWS,
     FloatArray,
     check_fraction,
     check_labels,
     check_proba,
     check_sample_weight,
+    check_whole,
+    float_array,
+    shown,
 )
 from abstain._kernels.adapt import adapted
 from abstain._numerics import Parameters, clone, raise_not_fitted, resampled_weight
@@ -28,6 +32,11 @@ from abstain.shift._replicated import importance_by_score
 from abstain.summaries import LabelledSummary, RowSummary, Summary
 
 __all__ = ["ShiftEstimator", "adapt_proba", "ratio_of_priors"]
+
+# A class of a smaller mean probability is none of the source.
+_GONE = 1e-100
+# A class is at most so many times as frequent as it was.
+_STEEPEST = 1e100
 
 #: How the warning of a fit that did not converge begins.
 NOT_CONVERGED = "The class proportions did not converge"
@@ -157,7 +166,7 @@ class ShiftEstimator(Parameters, ABC):
         Parameters
         ----------
         n_draws : int
-            How many.
+            How many, up to 100,000.
         seed : int
             Seed of the draws.
         method : {"asymptotic", "bootstrap"}, optional
@@ -171,13 +180,13 @@ class ShiftEstimator(Parameters, ABC):
         """
         if not hasattr(self, "priors_"):
             raise_not_fitted(self)
-        if n_draws < 1:
-            raise ValueError(f"`n_draws` must be at least 1; got {n_draws!r}.")
+        count = check_whole(n_draws, name="n_draws", most=MOST_DRAWS)
+        number = check_whole(seed, name="seed", least=0, most=2**64 - 1)
         chosen = self.draw_method if method is None else method
         if chosen == "bootstrap":
-            return self._bootstrap_draws(n_draws, np.random.default_rng(seed))
+            return self._bootstrap_draws(count, np.random.default_rng(number))
         if chosen == "asymptotic":
-            return self._asymptotic_draws(n_draws, np.random.default_rng(seed))
+            return self._asymptotic_draws(count, np.random.default_rng(number))
         raise ValueError(f'`method` must be "asymptotic" or "bootstrap"; got {method!r}.')
 
     def ratio_draws(
@@ -246,7 +255,7 @@ class ShiftEstimator(Parameters, ABC):
         """
         level = check_fraction(confidence, name="confidence")
         chosen = self.draw_method if method is None else method
-        count = n_draws or (200 if chosen == "bootstrap" else 10_000)
+        count = (200 if chosen == "bootstrap" else 10_000) if n_draws is None else n_draws
         draws = self.prior_draws(count, seed, method=method)
         ends: FloatArray = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0).T
         return ends
@@ -307,7 +316,7 @@ class ShiftEstimator(Parameters, ABC):
     def _source_priors(self, source: LabelledSummary) -> FloatArray:
         if self.source_priors == "mean-probability":
             mean: FloatArray = np.average(source.proba, axis=0, weights=source.weight)
-            return mean
+            return np.where(mean < _GONE, 0.0, mean)
         if self.source_priors == "label-frequency" and source.codes is not None:
             counts = np.bincount(
                 source.codes, weights=source.weight, minlength=source.proba.shape[1]
@@ -336,8 +345,13 @@ def adapt_proba(proba: ArrayLike, weights: FloatArray) -> FloatArray:
         ``proba * weights``, each row renormalised. A row whose every possible class has
         weight 0 contradicts the weights and is returned as it was.
     """
-    matrix = check_proba(proba, n_classes=len(weights))
-    return adapted(matrix, np.asarray(weights, dtype=np.float64))
+    ratios = float_array(weights, "weights")
+    if ratios.ndim != 1 or not (ratios >= 0).all() or not (ratios <= _STEEPEST).all():
+        raise ValueError(
+            f"`weights` must be one number for each class, from 0 to {_STEEPEST:g}; "
+            f"got {shown(weights)}."
+        )
+    return adapted(check_proba(proba, n_classes=len(ratios)), ratios)
 
 
 def _resampled(

@@ -37,6 +37,12 @@ LEVEL = 0.01
 # many in few; how far that is from chi squared is simulated.
 _ROWS_PER_CELL = 8
 _MOST_CELLS = 24
+# Parts at least of the rows that are predicted as one class: of few classes, and of many.
+_PARTS = 3
+_MANY_CLASSES = 128
+# More classes than this are not checked: tables of twice as many cells would take minutes, and
+# have a handful of rows for each class.
+_MOST_CLASSES = 256
 # Rows of a set that its quantiles are taken of.
 _ENOUGH = 4_000
 
@@ -120,6 +126,8 @@ class LabelShiftCheck:
 
     def summary(self) -> str:
         """Say in plain words what was found."""
+        if len(self.priors) > _MOST_CLASSES:
+            return f"Label shift is not checked of more than {_MOST_CLASSES} classes."
         if self.degrees_of_freedom == 0:
             return "Label shift cannot be checked: too few rows, or scores with too few values."
         if self.fits:
@@ -184,6 +192,7 @@ def check_label_shift(
     probabilities is referred to the gamma distribution that has its mean and its variance in
     simulations of the fitted model: with many rows, chi squared with cells less classes degrees
     of freedom. Shifts inside a cell are not seen, nor is one that looks like another mixture.
+    More than 256 classes are not checked: the p-value is then 1 with no degrees of freedom.
 
     Examples
     --------
@@ -232,6 +241,9 @@ def label_shift_check(
     The validation data may be compact: their rows then count in the cells they were joined in.
     """
     k = source.proba.shape[1]
+    if k > _MOST_CLASSES:
+        nothing = np.empty(0)
+        return LabelShiftCheck(0.0, 0, 1.0, level, np.full(k, 1 / k), [], nothing, nothing)
     cell_source, cell_target, names = _cells(
         source, target, list(range(k) if classes is None else classes)
     )
@@ -292,7 +304,7 @@ def _cells(
     cells = [np.zeros(len(proba), dtype=np.intp) for proba in sets]
     names: list[str] = []
     # Two classes have cells enough to look closely at each; many share the limit.
-    most = max(_MOST_CELLS // k, 3)
+    most = max(_MOST_CELLS // k, _PARTS if k <= _MANY_CLASSES else _PARTS - 1)
     for i in range(k):
         here = [order[first[i] : first[i + 1]] for order, first in by_prediction]
         if len(here[0]) + len(here[1]) == 0:

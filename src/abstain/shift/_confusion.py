@@ -11,13 +11,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from abstain._inputs import FloatArray
+from abstain._inputs import FloatArray, number
 from abstain._numerics import minimise
+from abstain.exceptions import NotIdentifiable
 from abstain.shift._base import ShiftEstimator, SourcePriors
 from abstain.shift._identifiable import require_regular
 from abstain.summaries import LabelledSummary, Summary
 
 __all__ = ["BBSEHard", "BBSESoft", "RLLSHard", "RLLSSoft"]
+
+_STRONGEST = 1e9
 
 
 class ConfusionShift(ShiftEstimator):
@@ -46,6 +49,12 @@ class ConfusionShift(ShiftEstimator):
         ratios = np.zeros(n_classes)
         ratios[known] = self._solve(confusion[:, known], predicted, float(total))
         priors = np.maximum(ratios, 0.0) * frequency
+        if not priors.any():
+            raise NotIdentifiable(
+                "No mixture of the classes of the source is predicted as the target is: every "
+                "estimated proportion is 0 or below. Use more rows, or shift='em'.",
+                tuple(np.flatnonzero(known).tolist()),
+            )
         self.priors_ = priors / priors.sum()
 
     def _predicted(self, proba: FloatArray, weight: FloatArray) -> FloatArray:
@@ -147,7 +156,7 @@ class RLLSHard(ConfusionShift):
     source_priors : {"mean-probability", "label-frequency"}
         Where the source's class proportions come from.
     regularisation : float
-        Strength of the pull to no shift, as a share of the bound in the reference.
+        Strength of the pull to no shift, as a share of the bound in the reference; up to 1e9.
 
     Attributes
     ----------
@@ -186,8 +195,11 @@ class RLLSHard(ConfusionShift):
         self.regularisation = regularisation
 
     def _solve(self, confusion: FloatArray, predicted: FloatArray, n: float) -> FloatArray:
-        if not self.regularisation >= 0:
-            raise ValueError(f"`regularisation` must be at least 0; got {self.regularisation!r}.")
+        if not 0 <= number(self.regularisation, "regularisation") <= _STRONGEST:
+            raise ValueError(
+                f"`regularisation` must be at least 0; got {self.regularisation!r}. It is at most "
+                f"{_STRONGEST:g}."
+            )
         n_classes = confusion.shape[1]
         spread = np.log(2 * n_classes / 0.05)
         strength = 3 * self.regularisation * (2 * spread / (3 * n) + np.sqrt(2 * spread / n))
@@ -202,7 +214,7 @@ class RLLSSoft(RLLSHard):
     source_priors : {"mean-probability", "label-frequency"}
         Where the source's class proportions come from.
     regularisation : float
-        Strength of the pull to no shift, as a share of the bound in the reference.
+        Strength of the pull to no shift, as a share of the bound in the reference; up to 1e9.
 
     Attributes
     ----------

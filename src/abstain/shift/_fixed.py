@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._inputs import FloatArray, check_priors
+from abstain._inputs import MOST_DRAWS, FloatArray, check_priors, check_whole
 from abstain._numerics import raise_not_fitted
 from abstain.shift._base import Assumed, DrawMethod, ShiftEstimator, SourcePriors
 from abstain.summaries import LabelledSummary, Summary
@@ -60,7 +60,8 @@ class NoShift(ShiftEstimator):
         """Return the proportions themselves, again and again: they are taken as known."""
         if not hasattr(self, "priors_"):
             raise_not_fitted(self)
-        return np.tile(self.priors_, (n_draws, 1))
+        count = check_whole(n_draws, name="n_draws", most=MOST_DRAWS)
+        return np.tile(self.priors_, (count, 1))
 
 
 class KnownPriors(ShiftEstimator):
@@ -125,4 +126,5 @@ class KnownPriors(ShiftEstimator):
         """Return the proportions themselves, again and again: they are taken as known."""
         if not hasattr(self, "priors_"):
             raise_not_fitted(self)
-        return np.tile(self.priors_, (n_draws, 1))
+        count = check_whole(n_draws, name="n_draws", most=MOST_DRAWS)
+        return np.tile(self.priors_, (count, 1))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
-from abstain._inputs import FloatArray, check_labels, check_proba
+from abstain._inputs import FloatArray, check_labels, check_proba, check_whole, number
 from abstain._kernels.mixture import expected_classes, mixture_derivatives
 from abstain._kernels.softmax import scaled_softmax
 from abstain._numerics import clone, minimise
@@ -46,6 +46,10 @@ _LEAST_LEFT = 0.05
 _COARSE = (20_000, 160_000)
 # How far from 1 the proportions may sum where Newton's method has ended.
 _OFF = 0.01
+# A row whose classes of the source are all as improbable as this is of another class.
+_IMPOSSIBLE = 1e-200
+_MOST_STEPS = 1_000_000
+_MOST_ROWS = 1e15
 # Prior rows that move nothing but keep every class above 0.
 _HARDLY = 1e-6
 
@@ -71,7 +75,7 @@ class MaximumLikelihoodShift(ShiftEstimator):
     warm_start : bool
         Begin from the proportions of the last fit, for a stream of target batches.
     max_iter : int
-        The most steps; a Newton step and an EM step both count one.
+        The most steps, up to 1,000,000; a Newton step and an EM step both count one.
     calibrated_on_source : bool or "auto"
         Whether the probabilities come from a calibrator fitted on the source; intervals and
         draws then carry its noise too. "auto" finds out from the source's labels, if given:
@@ -188,8 +192,12 @@ class MaximumLikelihoodShift(ShiftEstimator):
     def _fit(self, source: LabelledSummary, target: Summary) -> None:
         if self.algorithm not in get_args(Algorithm):
             raise ValueError(f'`algorithm` must be "newton" or "em"; got {self.algorithm!r}.')
-        if not (np.isfinite(self.prior_rows) and self.prior_rows >= 0):
-            raise ValueError(f"`prior_rows` must be at least 0; got {self.prior_rows!r}.")
+        check_whole(self.max_iter, name="max_iter", most=_MOST_STEPS)
+        if not 0 <= number(self.prior_rows, "prior_rows") <= _MOST_ROWS:
+            raise ValueError(
+                f"`prior_rows` must be at least 0; got {self.prior_rows!r}. It is at most "
+                f"{_MOST_ROWS:g}."
+            )
         priors = self.source_priors_
         if self.prior_rows == 0 and (self._known is None or not self._known.all()):
             check_identifiable(source.proba, source.weight)
@@ -313,7 +321,7 @@ def _possible(
     """Leave out rows that could only be of classes which the source does not have."""
     if (priors > 0).all():
         return proba, weight
-    possible = proba[:, priors > 0].sum(axis=1) > 0
+    possible = proba[:, priors > 0].sum(axis=1) > _IMPOSSIBLE
     return proba, possible * (weight if len(weight) else 1.0)
 
 

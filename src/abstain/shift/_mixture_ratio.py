@@ -12,9 +12,13 @@ from abstain._inputs import FloatArray
 
 __all__ = ["likelihood_ratio", "simulated_ratio"]
 
-# Tables simulated: enough for an eighth of their variance.
+# Tables simulated: enough for an eighth of their variance, if they are not too large.
 _SIMULATIONS = 120
+_FEWEST_SIMULATIONS = 30
+_MOST_NUMBERS = 40 * 32_768
 _MOST_STEPS = 2_000
+# Numbers in the tables that are fitted at a time.
+_AT_A_TIME = 32_768
 
 
 def simulated_ratio(
@@ -26,20 +30,34 @@ def simulated_ratio(
     too little of it, and then the ratio at hand would seem too rare.
     """
     rng = np.random.default_rng(0)
+    n_tables = int(np.clip(_MOST_NUMBERS // shares.size, _FEWEST_SIMULATIONS, _SIMULATIONS))
     mixed = shares @ mixture
     tables = np.stack(
         [
-            rng.multinomial(max(round(total), 1), share, size=_SIMULATIONS)
+            rng.multinomial(max(round(total), 1), share, size=n_tables)
             for total, share in zip(totals, shares.T, strict=True)
         ],
         axis=-1,
     ).astype(np.float64)
-    drawn = rng.multinomial(round(counts.sum()), mixed / mixed.sum(), size=_SIMULATIONS)
+    drawn = rng.multinomial(round(counts.sum()), mixed / mixed.sum(), size=n_tables)
     begin = np.maximum(mixture, 1e-3)
-    ratios, _ = _fitted(tables, drawn.astype(np.float64), begin / begin.sum(), precision=3e-2)
+    begin /= begin.sum()
+    # Some at a time, so that what is between stays in near cache.
+    size = max(_AT_A_TIME // shares.size, 1)
+    ratios = np.concatenate(
+        [
+            _fitted(
+                tables[first : first + size],
+                drawn[first : first + size].astype(np.float64),
+                begin,
+                precision=3e-2,
+            )[0]
+            for first in range(0, n_tables, size)
+        ]
+    )
     mean = max(float(np.mean(ratios)), 1e-3)
     # Both are known from so many tables only, which makes the tails of what is between heavier.
-    return mean, max(float(np.var(ratios, ddof=1)), 2 * mean) * (1 + 10 / _SIMULATIONS)
+    return mean, max(float(np.var(ratios, ddof=1)), 2 * mean) * (1 + 10 / n_tables)
 
 
 def likelihood_ratio(

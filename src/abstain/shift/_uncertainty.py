@@ -29,6 +29,10 @@ _BY_CHANCE = 0.02
 # Rows of known class that a class has in a draw at least, for logarithms.
 _FEWEST = 1e-6
 _BARRED_STEPS = 40
+# Of more classes than this, draws are solved for together, to this precision.
+_MANY_CLASSES = 32
+_PRECISION = 1e-6
+_MOST_PRODUCTS = 200
 
 
 @dataclass(frozen=True)
@@ -98,10 +102,13 @@ class LocalModel:
         todo = np.arange(len(tilt))
         for _ in range(_BARRED_STEPS):
             at, held, pull = w[todo], dual[todo], known[todo]
-            matrix = np.repeat(hessian[None], len(todo), axis=0)
-            matrix[:, corner, corner] += held / at
-            step = np.linalg.solve(matrix, (linear[todo] - at @ hessian + pull / at)[..., None])
-            move = step[..., 0]
+            aim = linear[todo] - at @ hessian + pull / at
+            if len(hessian) > _MANY_CLASSES:
+                move = _solved(hessian, held / at, aim)
+            else:
+                matrix = np.repeat(hessian[None], len(todo), axis=0)
+                matrix[:, corner, corner] += held / at
+                move = np.linalg.solve(matrix, aim[..., None])[..., 0]
             dual_move = (pull - held * move) / at - held
             w[todo] = at + _inside(at, move) * move
             dual[todo] = held + _inside(held, dual_move) * dual_move
@@ -190,6 +197,32 @@ def local_model(
         known,
         n_target + n_known,
     )
+
+
+def _solved(matrix: FloatArray, more: FloatArray, aim: FloatArray) -> FloatArray:
+    """Solve ``(matrix + diag(more)) x = aim``, a row for each of many, by conjugate gradients.
+
+    One matrix for all, and not a factor of each: products with it are those of two matrices.
+    """
+    scale = 1 / (np.diag(matrix) + more)
+    solution, rest = np.zeros_like(aim), aim.copy()
+    towards = scale * rest
+    direction = towards
+    size = np.einsum("bi,bi->b", rest, towards)
+    enough = _PRECISION**2 * size
+    for _ in range(_MOST_PRODUCTS):
+        if (size <= enough).all():
+            break
+        product = direction @ matrix + more * direction
+        curvature = np.einsum("bi,bi->b", direction, product)
+        length = np.divide(size, curvature, out=np.zeros_like(size), where=curvature > 0)
+        solution += length[:, None] * direction
+        rest -= length[:, None] * product
+        towards = scale * rest
+        last, size = size, np.einsum("bi,bi->b", rest, towards)
+        ratio = np.divide(size, last, out=np.zeros_like(size), where=last > 0)
+        direction = towards + ratio[:, None] * direction
+    return solution
 
 
 def _inside(values: FloatArray, moves: FloatArray) -> FloatArray:

@@ -1,0 +1,174 @@
+"""Checks of single numbers: budgets, shares, counts, seeds, and how large they may be."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "MOST_DRAWS",
+    "MOST_SAMPLES",
+    "check_budget",
+    "check_capacity",
+    "check_count",
+    "check_fraction",
+    "check_generator",
+    "check_level",
+    "check_number",
+    "check_seed",
+    "check_whole",
+    "is_whole",
+    "number",
+    "shown",
+    "whole_rows",
+]
+
+#: How many label vectors a metric may sample: a thousand times the paper's number.
+MOST_SAMPLES = 100_000
+#: How many draws of class proportions or of rows may be asked for.
+MOST_DRAWS = 100_000
+# No batch holds more rows.
+_MOST_ROWS = 2**53
+# What a fraction of some rows, and 1 / n of n, may miss a whole number by.
+_NOT_QUITE, _ROUNDING = 1e-9, 2.0**-51
+# Beyond it no whole number is a float.
+_LARGEST = 2**1023
+# Of what came so many letters are quoted.
+_LONGEST = 300
+
+
+def check_budget(budget: float, *, name: str = "budget") -> float | int:
+    """Return how much may be withheld: a fraction in [0, 1) as a float, a count as an int."""
+    value = number(budget, name)
+    if isinstance(budget, int | np.integer):
+        if budget > _MOST_ROWS:
+            raise ValueError(
+                f"`{name}` as a count must be less than the batch; got {shown(budget)}, more "
+                f"rows than any batch has."
+            )
+        if budget < 0:
+            raise ValueError(
+                f"`{name}` as a count must not be negative; got {budget!r}. It is how many "
+                f"examples may be withheld."
+            )
+        if budget == 1:
+            # Who writes 1 may mean everything or one example; neither is taken for the other.
+            raise ValueError(
+                f"`{name}` must be a fraction in [0, 1), or a count of 2 or more; got 1, which "
+                f"could be either. Nothing can be kept of everything; for one example pass the "
+                f"fraction 1 / n."
+            )
+        return int(budget)
+    if not 0 <= value < 1:
+        whole = int(value) if 2 <= value < _MOST_ROWS else 200
+        raise ValueError(
+            f"`{name}` must be a fraction in [0, 1), the share of examples that may be "
+            f"withheld, or a count as a whole number; got {shown(budget)}. For 15 "
+            f"percent pass 0.15, for {whole} examples pass {whole}."
+        )
+    return value
+
+
+def whole_rows(share: float) -> int:
+    """Return how many rows fit a share of them: 0.29 of 100 is 29, though not quite in binary."""
+    return math.floor(share + max(_NOT_QUITE, share * _ROUNDING))
+
+
+def check_count(value: int, *, name: str) -> int:
+    """Return a whole number of rows, at least 0."""
+    if not is_whole(value) or value < 0:
+        raise ValueError(f"`{name}` must be a number of rows, 0 or more; got {shown(value)}.")
+    return int(value)
+
+
+def check_whole(value: Any, *, name: str, least: int = 1, most: int) -> int:
+    """Return a whole number in a range, such as one that says how much to compute."""
+    if not is_whole(value) or value < least:
+        raise ValueError(
+            f"`{name}` must be a whole number of at least {least}; got {shown(value)}."
+        )
+    if value > most:
+        raise ValueError(f"`{name}` must be at most {most:,}; got {shown(value)}.")
+    return int(value)
+
+
+def check_capacity(capacity: Any) -> float:
+    """Return the largest weight that may be withheld, at least 0."""
+    value = number(capacity, "capacity")
+    if not value >= 0:
+        raise ValueError(
+            f"`capacity` must be at least 0, the largest weight that may be withheld; "
+            f"got {shown(capacity)}."
+        )
+    return value
+
+
+def check_number(value: float, *, name: str) -> float:
+    """Return a finite number."""
+    finite = number(value, name)
+    if not math.isfinite(finite):
+        raise ValueError(f"`{name}` must be finite; got {shown(value)}.")
+    return finite
+
+
+def check_fraction(value: float, *, name: str) -> float:
+    """Return a number in [0, 1]."""
+    fraction = number(value, name)
+    if not 0 <= fraction <= 1:
+        raise ValueError(f"`{name}` must be in [0, 1]; got {shown(value)}.")
+    return fraction
+
+
+def check_level(value: float) -> float:
+    """Return how often an interval is to hold, a number in (0, 1)."""
+    level = number(value, "level")
+    if not 0 < level < 1:
+        raise ValueError(f"`level` must be in (0, 1), such as 0.9; got {shown(value)}.")
+    return level
+
+
+def check_seed(random_state: Any, *, name: str = "random_state") -> int:
+    """Return a whole number to seed compiled sampling with; None draws a fresh one."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    return int(check_generator(random_state, name=name).integers(2**62))
+
+
+def check_generator(random_state: Any, *, name: str = "random_state") -> np.random.Generator:
+    """Return a generator of random numbers; None seeds it afresh."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"`{name}` must be None, a whole number of at least 0 or a NumPy generator; "
+            f"got {shown(random_state)}."
+        ) from error
+
+
+def number(value: Any, name: str) -> float:
+    """Return a number as a float; what has no place among them is refused by name."""
+    strange = isinstance(value, bool | np.complexfloating | np.timedelta64)
+    if strange or not isinstance(value, int | float | np.number):
+        raise TypeError(f"`{name}` must be a number; got {shown(value)}.")
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        raise ValueError(f"`{name}` must be a number in reach; got {shown(value)}.")
+    if isinstance(value, np.floating) and value.dtype.itemsize < 8:
+        # Half and single precision say 0.29 and mean it; their bits are of another number.
+        return float(str(value))
+    return float(value)
+
+
+def is_whole(value: Any) -> bool:
+    """Tell whether something is a whole number by its type."""
+    strange = isinstance(value, bool | np.timedelta64)
+    return not strange and isinstance(value, int | np.integer)
+
+
+def shown(value: Any) -> str:
+    """Return how a value is quoted in a message; of a very long one its size."""
+    if isinstance(value, int) and abs(value) >= 10**20:
+        return f"a whole number of {value.bit_length()} bits"
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

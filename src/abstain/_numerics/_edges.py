@@ -1,0 +1,69 @@
+"""Edges that no row is near, so that the last digit of a logarithm decides nothing.
+
+Rows that differ by rounding alone are alike, and are to be treated so: by another processor, by
+the rule as an ONNX graph, and beside other rows. So an edge is moved off the row that it was
+found at, into the room between that row and the next; and where there is no room, past all rows
+that are too close to be told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from abstain._inputs import FloatArray, IntArray
+
+__all__ = ["ROUNDING", "clear_edge"]
+
+#: How far rounding may move a number, relative to the largest that it was made of.
+ROUNDING = 1e-12
+
+
+def clear_edge(
+    values: FloatArray,
+    edge: float,
+    reach: float,
+    *,
+    outwards: bool = False,
+    own_reach: Callable[[IntArray], FloatArray] | None = None,
+) -> float:
+    """Return an edge that no value is near; the values from it on are those withheld.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        What the edge divides; those at or above it are withheld.
+    edge : float
+        Where it is.
+    reach : float
+        The farthest that rounding may move any of the values.
+    outwards : bool
+        Whether more may be withheld where values cannot be told apart, not fewer.
+    own_reach : callable, optional
+        Gives the same of some rows by themselves, where it differs.
+
+    Returns
+    -------
+    float
+        Infinite where fewer would have to be none.
+    """
+    if not np.isfinite(edge):
+        return edge
+    if not ((values >= edge - 2 * reach) & (values < edge)).any():
+        return float(edge - reach)
+    withheld = values >= edge
+    low = values[~withheld].max()
+    high = values[withheld].min() if withheld.any() else np.inf
+    rows = np.flatnonzero(values <= high if outwards else values >= low)
+    rows = rows[np.argsort(values[rows], kind="stable")]
+    ordered = values[rows]
+    room = np.full(len(rows), reach) if own_reach is None else own_reach(rows)
+    gaps = np.flatnonzero(ordered[1:] - ordered[:-1] > room[1:] + room[:-1])
+    if not len(gaps):
+        return float(ordered[0] - room[0]) if outwards else np.inf
+    gap = gaps[-1] if outwards else gaps[0]
+    below, above = ordered[gap], ordered[gap + 1]
+    least, most = below + room[gap], above - room[gap + 1]
+    wanted = edge if below < edge <= above else (above if not outwards else below)
+    return float(np.clip(wanted, least, max(least, most)))
