@@ -1,4 +1,7 @@
-"""``Abstainer.decide`` while another process keeps a core busy: never slower than one thread."""
+"""``Abstainer.decide`` while another process keeps a core busy: never slower than one thread.
+
+And what two threads cost in processor time: threads that wait must not spin.
+"""
 
 import json
 import os
@@ -43,26 +46,38 @@ def run() -> Iterator[Row]:
             statistics.median(alone),
             at_most=1.1,
         )
+        two, one = (
+            min(_timings(case, ONE_THREAD | setting, processor=True))
+            for setting in ({"ABSTAIN_NUM_THREADS": "2"}, {})
+        )
+        yield Row(
+            f"processor time of two threads, decide, {metric}, {rows(ROWS):.0e}",
+            two,
+            "one thread",
+            one,
+            at_most=1.3,
+        )
 
 
-def measure(case: str) -> None:
-    """Print how long each of several calls took."""
+def measure(case: str, *, processor: bool = False) -> None:
+    """Print how long each of several calls took, by the clock or in processor time."""
+    clock = time.process_time if processor else time.perf_counter
     make, metric = CASES[case]
     batch = make(rows(ROWS))
     fitted = batch.fitted(metric)
     decide_and_read(fitted, batch.scores)
     timings: list[float] = []
     while len(timings) < MOST_CALLS and sum(timings) < ENOUGH:
-        start = time.perf_counter()
+        start = clock()
         decide_and_read(fitted, batch.scores)
-        timings.append(time.perf_counter() - start)
+        timings.append(clock() - start)
     json.dump(timings, sys.stdout)
 
 
-def _timings(case: str, setting: dict[str, str]) -> list[float]:
+def _timings(case: str, setting: dict[str, str], *, processor: bool = False) -> list[float]:
     """Return the timings of a process of its own, the number of threads set or left alone."""
     inherited = {name: value for name, value in os.environ.items() if name not in ONE_THREAD}
-    child = f"from benchmarks.bench_busy import measure; measure({case!r})"
+    child = f"from benchmarks.bench_busy import measure; measure({case!r}, {processor=})"
     with _busy_core():
         done = subprocess.run(
             [sys.executable, "-c", child],

@@ -52,6 +52,16 @@ def test_few_pieces_run_in_the_calling_thread(monkeypatch):
     assert set(names) == {threading.current_thread().name}
 
 
+def test_without_more_threads_the_calling_one_does_it_all(monkeypatch):
+    monkeypatch.setenv("ABSTAIN_NUM_THREADS", "4")
+
+    def none_left(self):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", none_left)
+    assert over_rows(lambda begin, end: begin, 40, size=1) == [*range(40)]
+
+
 @pytest.mark.parametrize("bad", [0, 39])
 def test_an_error_in_any_piece_is_raised(bad, monkeypatch):
     monkeypatch.setenv("ABSTAIN_NUM_THREADS", "2")
@@ -78,7 +88,7 @@ def test_the_number_of_threads_can_be_set(monkeypatch):
     assert n_threads() >= 1
     monkeypatch.setenv("ABSTAIN_NUM_THREADS", "5")
     assert n_threads() == 5
-    for wrong in ("0", "-1", "many"):
+    for wrong in ("0", "-1", "many", "²", "1.5", "9" * 5_000, "1000000"):
         monkeypatch.setenv("ABSTAIN_NUM_THREADS", wrong)
         with pytest.raises(ValueError, match="ABSTAIN_NUM_THREADS must be a whole number"):
             n_threads()

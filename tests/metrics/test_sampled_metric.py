@@ -155,8 +155,16 @@ def test_progress_bar_is_on_stderr(capfd):
     [
         (lambda: SampledMetric(3), TypeError, "`function` must be a function"),
         (lambda: SampledMetric(len, reads="labels"), ValueError, "`reads` must be"),
-        (lambda: SampledMetric(len, n_samples=0), ValueError, "`n_samples` must be at least 1"),
-        (lambda: SampledMetric(len, n_groups=0), ValueError, "`n_groups` must be at least 1"),
+        (
+            lambda: SampledMetric(len, n_samples=0),
+            ValueError,
+            "`n_samples` must be a whole number of at least 1",
+        ),
+        (
+            lambda: SampledMetric(len, n_groups=0),
+            ValueError,
+            "`n_groups` must be a whole number of at least 1",
+        ),
         (
             lambda: SampledMetric(len).choose(binary_proba(9), 1, decision="optimal"),
             ValueError,

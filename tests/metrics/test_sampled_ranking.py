@@ -123,7 +123,7 @@ def test_smoothing_is_a_straight_line_over_eleven_windows():
     ("options", "message"),
     [
         ({"method": "guess"}, '`method` must be "deterministic" or "sampled"; got \'guess\''),
-        ({"n_samples": 0}, "`n_samples` must be a whole number, 1 or more; got 0"),
+        ({"n_samples": 0}, "`n_samples` must be a whole number of at least 1; got 0"),
         ({"smoothing": (10, 1)}, r"`smoothing` must be \(odd window, order below it\)"),
     ],
 )

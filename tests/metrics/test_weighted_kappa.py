@@ -161,7 +161,7 @@ def test_a_users_matrix_survives_the_dictionary():
         ({"solver": "greedy"}, '`solver` must be "joint" or "marginal"'),
         ({"method": "exact"}, '`method` must be "deterministic" or "sampled"'),
         ({"method": "sampled"}, 'pass solver="marginal"'),
-        ({"n_samples": 0}, "`n_samples` must be at least 1"),
+        ({"n_samples": 0}, "`n_samples` must be a whole number of at least 1"),
     ],
 )
 def test_messages_at_construction(arguments, message):

@@ -54,12 +54,13 @@ def by_columns(
     return result
 
 
-def first_highest(columns: FloatArray) -> IntArray:
+def first_highest(columns: FloatArray, least: FloatArray | None = None) -> IntArray:
     """Return for each row the first column that is highest, as ``columns.argmax(axis=0)``.
 
-    It is the number of columns before one that is as high; NumPy's own would turn the array.
+    Or that is at least so high, where that is given. It is the number of columns before one that
+    is as high; NumPy's own would turn the array.
     """
-    lower = columns < columns.max(axis=0)
+    lower = columns < (columns.max(axis=0) if least is None else least)
     np.logical_and.accumulate(lower, axis=0, out=lower)
     narrow = np.uint8 if len(columns) < 256 else np.intp
     highest: IntArray = lower.sum(axis=0, dtype=narrow).astype(np.intp)

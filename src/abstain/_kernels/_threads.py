@@ -4,13 +4,15 @@ NumPy and compiled loops leave the interpreter, so plain threads are enough. The
 one call and end with it: none waits or spins afterwards, a process may fork, and on a busy
 machine the threads that do run take over the work of those that do not.
 
-There are as many threads as processors that this process may use; the environment variable
-``ABSTAIN_NUM_THREADS`` sets another number. Results do not depend on it, to the last bit.
+There are as many threads as processors that this process may use, or fewer where the system gives
+no more; the environment variable ``ABSTAIN_NUM_THREADS`` sets another number. Results do not
+depend on it, to the last bit.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +24,9 @@ __all__ = ["n_threads", "over_rows", "summed_over_rows"]
 
 T = TypeVar("T")
 
+#: More than any machine has use for, and few enough to start.
+MOST_THREADS = 4096
+_WHOLE = re.compile(r"0*[1-9][0-9]{0,4}", re.ASCII)
 # A thread with fewer pieces than this to do is not worth waking.
 _PIECES_A_THREAD = 4
 
@@ -30,10 +35,10 @@ def n_threads() -> int:
     """Return how many threads share the work."""
     wanted = os.environ.get("ABSTAIN_NUM_THREADS", "").strip()
     if wanted:
-        if not wanted.isdigit() or int(wanted) < 1:
+        if not _WHOLE.fullmatch(wanted) or int(wanted) > MOST_THREADS:
             raise ValueError(
                 f"The environment variable ABSTAIN_NUM_THREADS must be a whole number from 1 "
-                f"on; got {wanted!r}."
+                f"to {MOST_THREADS:,}; got {wanted[:60]!r}."
             )
         return int(wanted)
     if hasattr(os, "sched_getaffinity"):
@@ -73,7 +78,13 @@ def over_rows(function: Callable[[int, int], T], n_rows: int, *, size: int) -> l
         work()
     else:
         with ThreadPoolExecutor(helpers) as pool:
-            started = [pool.submit(work) for _ in range(helpers)]
+            started = []
+            for _ in range(helpers):
+                try:
+                    started.append(pool.submit(work))
+                except RuntimeError:
+                    # The system gives no more threads, or Python is ending: with those there are.
+                    break
             work()
             for helper in started:
                 helper.result()

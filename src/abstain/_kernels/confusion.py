@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels._columns import columns_of, first_highest, rows_at_a_time
 from abstain._kernels._threads import over_rows, summed_over_rows
-from abstain._numerics import one_blas_thread
+from abstain._numerics import ROUNDING, one_blas_thread
 
 __all__ = [
     "best_gain",
@@ -54,13 +54,18 @@ def highest_columns(proba: FloatArray) -> IntArray:
 
 
 def best_gain(proba: FloatArray, gains: FloatArray) -> IntArray:
-    """Return the column j with the largest ``sum_i proba[x, i] * gains[i, j]`` for every row x."""
+    """Return the column j with the largest ``sum_i proba[x, i] * gains[i, j]`` for every row x.
+
+    The first of those that differ by rounding alone.
+    """
     best = np.empty(len(proba), dtype=np.intp)
 
     def fill(begin: int, end: int) -> None:
         # Not by BLAS, whose order of additions depends on how many rows there are.
         totals = np.einsum("ij,ix->jx", gains, columns_of(proba[begin:end]))
-        best[begin:end] = first_highest(totals)[: end - begin]
+        highest = totals.max(axis=0)
+        least = highest - ROUNDING * np.abs(highest)
+        best[begin:end] = first_highest(totals, least)[: end - begin]
 
     over_rows(fill, len(proba), size=rows_at_a_time(proba.shape[1]))
     return best

@@ -32,7 +32,8 @@ def mixture_derivatives(
         if not weight.size:
             return _sum_of_logs(totals), share.sum(axis=1), share @ share.T
         # A row that does not count may be ruled out.
-        logs = np.log(totals, out=np.zeros_like(totals), where=counts > 0)
+        with np.errstate(divide="ignore"):
+            logs = np.log(totals, out=np.zeros_like(totals), where=counts > 0)
         gradient = share @ counts
         share *= np.sqrt(counts)
         return np.asarray(logs @ counts), gradient, share @ share.T
@@ -51,7 +52,8 @@ def _sum_of_logs(values: FloatArray) -> FloatArray:
     products = values[:whole].reshape(4, -1).prod(axis=0)
     if products.size and products.min() > 1e-280 and products.max() < 1e280:
         return np.asarray(np.log(products).sum() + np.log(values[whole:]).sum())
-    return np.asarray(np.log(values).sum())
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(values).sum())
 
 
 def expected_classes(proba: FloatArray, weight: FloatArray, ratios: FloatArray) -> FloatArray:

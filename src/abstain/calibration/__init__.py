@@ -8,6 +8,7 @@ from abstain.calibration._beta import BetaCalibration
 from abstain.calibration._dirichlet import DirichletCalibration
 from abstain.calibration._held_out import held_out as held_out
 from abstain.calibration._identity import IdentityCalibration
+from abstain.calibration._isotonic import FARTHEST as FARTHEST
 from abstain.calibration._isotonic import IsotonicCalibration
 from abstain.calibration._measures import BrierScore as BrierScore
 from abstain.calibration._measures import (

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abstain._inputs import FloatArray, IntArray, Scale
+from abstain._inputs import FloatArray, IntArray, Scale, check_whole
 from abstain._logs import logger
 from abstain.calibration._base import Calibrator
 from abstain.calibration._beta import BetaCalibration
@@ -38,6 +38,7 @@ _BIAS_CORRECTED = (
     IsotonicCalibration,
     DirichletCalibration,
 )
+_MOST_FOLDS = 1_000
 # Rows for each parameter below which Dirichlet calibration is mostly noise.
 _DIRICHLET_ROWS = 20
 # Rows times squared classes above which Dirichlet calibration takes longer than it is worth.
@@ -57,7 +58,7 @@ class AutoCalibration(Calibrator):
         Whether a label shift will be estimated from the result. Then one without bias
         correction is picked only if it is better by more than one standard error.
     cv : int
-        Number of folds.
+        Number of folds, from 2 to 1,000.
 
     Attributes
     ----------
@@ -109,8 +110,7 @@ class AutoCalibration(Calibrator):
         self.cv = cv
 
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
-        if not isinstance(self.cv, int | np.integer) or self.cv < 2:
-            raise ValueError(f"`cv` must be a whole number of at least 2; got {self.cv!r}.")
+        check_whole(self.cv, name="cv", least=2, most=_MOST_FOLDS)
         counted = weight > 0
         logits, codes, weight = logits[counted], codes[counted], weight[counted]
         folds = Folds.deal(logits, codes, weight, int(self.cv))
@@ -219,8 +219,9 @@ def _held_out_logs(
     proba = np.empty(logits.shape)
     for fold in np.unique(folds):
         held = folds == fold
-        if not held.all():
-            candidate._fit(logits[~held], codes[~held], weight[~held])
+        # Where all rows are equal, and so in one fold, there is none that was not seen.
+        seen = held if held.all() else ~held
+        candidate._fit(logits[seen], codes[seen], weight[seen])
         proba[held] = candidate._proba(logits[held])
     logs: FloatArray = np.log(np.maximum(proba, np.finfo(np.float64).eps, out=proba), out=proba)
     return logs

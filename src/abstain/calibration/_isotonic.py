@@ -11,12 +11,17 @@ from abstain._kernels.softmax import one_versus_rest_log_odds
 from abstain.calibration._base import Calibrator
 from abstain.calibration._prior import PRIOR_ROWS, smoothed_targets
 
-__all__ = ["IsotonicCalibration"]
+__all__ = ["FARTHEST", "IsotonicCalibration"]
 
 # How far a flat piece of the curve is tilted, as a share of the way to the next piece.
 _TILT = 0.01
-# Log-odds beyond this are as good as infinite.
-_FARTHEST = 700.0
+# Log-odds beyond this are as good as infinite, and nothing infinite can be written down.
+FARTHEST = 700.0
+# Log-odds closer than this are those of one score: in single precision they differ by as much,
+# and a curve that rose between would make steps of the last digit. So that many of them in a row
+# are not all one, those of different cells are apart.
+_SAME = 1e-6
+_CELL = 1e-3
 
 
 class IsotonicCalibration(Calibrator):
@@ -78,7 +83,7 @@ class IsotonicCalibration(Calibrator):
         self.prior_rows = prior_rows
 
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
-        odds = one_versus_rest_log_odds(np.ascontiguousarray(logits))
+        odds = _log_odds(logits)
         n_classes = odds.shape[1]
         curves = [
             _curve(odds[:, i], (codes == i).astype(np.intp), weight, self.prior_rows)
@@ -89,7 +94,7 @@ class IsotonicCalibration(Calibrator):
         self.offsets_ = np.cumsum([0, *(len(x) for x, _ in curves)]).astype(np.float64)
 
     def _proba(self, logits: FloatArray) -> FloatArray:
-        odds = one_versus_rest_log_odds(np.ascontiguousarray(logits))
+        odds = _log_odds(logits)
         if odds.shape[1] == 2:
             positive = self._at(0, odds[:, 1])
             return np.column_stack([1 - positive, positive])
@@ -100,10 +105,16 @@ class IsotonicCalibration(Calibrator):
     def _at(self, curve: int, odds: FloatArray) -> FloatArray:
         begin, end = self.offsets_[curve : curve + 2].astype(np.intp)
         if begin == end:
-            given: FloatArray = 1 / (1 + np.exp(-np.clip(odds, -700, 700)))
+            given: FloatArray = 1 / (1 + np.exp(-odds))
             return given
         value: FloatArray = np.interp(odds, self.thresholds_[begin:end], self.values_[begin:end])
         return value
+
+
+def _log_odds(logits: FloatArray) -> FloatArray:
+    """Return the log-odds of each class against the rest, none of them infinite."""
+    odds = one_versus_rest_log_odds(np.ascontiguousarray(logits))
+    return np.clip(odds, -FARTHEST, FARTHEST, out=odds)
 
 
 def _curve(
@@ -115,7 +126,7 @@ def _curve(
     low, high = smoothed_targets(y, weight, 2, prior_rows)[:, 1]
     if not y.any():
         return np.empty(0), np.empty(0)
-    distinct, inverse = np.unique(x, return_inverse=True)
+    distinct, inverse = _distinct(x)
     mass = np.bincount(inverse, weights=weight).astype(np.float64)
     mean = np.bincount(inverse, weights=weight * y) / mass
     from scipy.optimize import isotonic_regression  # slow to import
@@ -130,9 +141,18 @@ def _curve(
     return distinct[~inner], fitted[~inner]
 
 
+def _distinct(x: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the distinct values in order, the least of those that are the same, and which is."""
+    values, inverse = np.unique(x, return_inverse=True)
+    apart = np.diff(values) > _SAME
+    apart |= np.diff(np.floor(values / _CELL)) > 0
+    group = np.append(0, np.cumsum(apart))
+    first = np.append(True, apart)
+    return values[first], group[inverse]
+
+
 def _tilted(x: FloatArray, values: FloatArray, mass: FloatArray) -> FloatArray:
     """Return a curve that rises inside its flat pieces too, each about its own mean."""
-    x = np.clip(x, -_FARTHEST, _FARTHEST)
     begins = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
     piece = np.repeat(np.arange(len(begins)), np.diff(np.append(begins, len(values))))
     steps = np.diff(np.concatenate([[0.0], values[begins], [1.0]]))

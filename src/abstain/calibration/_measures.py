@@ -13,12 +13,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abstain._inputs import (
+    MOST_DRAWS,
     FloatArray,
     IntArray,
     check_classes,
     check_fraction,
+    check_generator,
     check_sample_weight,
+    check_whole,
+    label_array,
     read_labelled_proba,
+    rows_of,
 )
 from abstain._numerics import Strategy, bin_numbers
 
@@ -29,6 +34,9 @@ __all__ = [
     "expected_calibration_error",
     "log_loss",
 ]
+
+# No more rows than this are drawn, however heavy they are.
+_MOST_ROWS = 2.0**53
 
 Kind = Literal["top-label", "class-wise"]
 
@@ -119,7 +127,7 @@ def brier_score(
         The label of each column, of two the positive one last; the sorted distinct labels when
         not given.
     n_bins : int
-        Number of bins of each class's probability, for the split.
+        Number of bins of each class's probability, for the split; up to 1,000,000.
     strategy : {"mass", "width"}
         Bins of equal mass, or of equal width.
 
@@ -185,7 +193,7 @@ def expected_calibration_error(
         The label of each column, of two the positive one last; the sorted distinct labels when
         not given.
     n_bins : int
-        Number of bins.
+        Number of bins, up to 1,000,000.
     strategy : {"width", "mass"}
         Bins of equal width, or of equal mass.
     kind : {"top-label", "class-wise"}
@@ -251,7 +259,7 @@ def bootstrap_interval(
     confidence : float
         How often such intervals contain the measure of the whole population.
     n_draws : int
-        Number of draws with replacement.
+        Number of draws with replacement, up to 100,000.
     sample_weight : array-like of shape (n,), optional
         How much each row counts; a whole number equals repetition.
     random_state : int, Generator or None
@@ -275,19 +283,24 @@ def bootstrap_interval(
     True
     """
     level = check_fraction(confidence, name="confidence")
-    n = len(np.asarray(y_true))
+    count = check_whole(n_draws, name="n_draws", most=MOST_DRAWS)
+    if not callable(measure):
+        raise TypeError(f"`measure` must be a function such as log_loss; got {measure!r}.")
+    n = len(label_array(y_true, "y_true"))
     weight = check_sample_weight(sample_weight, n_rows=n)
     if "classes" not in options:
         # A draw may miss a class, which must not change what the columns mean.
-        shape = np.shape(proba)
-        options["classes"] = check_classes(y_true, n_columns=shape[1] if len(shape) > 1 else 2)
-    rng = np.random.default_rng(random_state)
-    total = n if weight is None else max(round(float(weight.sum())), 1)
+        shape = rows_of(proba, "proba").shape
+        options["classes"] = check_classes(
+            y_true, n_columns=shape[1] if len(shape) > 1 else 2, name="y_true"
+        )
+    rng = check_generator(random_state)
+    total = n if weight is None else max(round(min(float(weight.sum()), _MOST_ROWS)), 1)
     chances = np.full(n, 1 / n) if weight is None else weight / weight.sum()
     value = _number(measure(y_true, proba, sample_weight=weight, **options))
     draws = [
         _number(measure(y_true, proba, sample_weight=rng.multinomial(total, chances), **options))
-        for _ in range(n_draws)
+        for _ in range(count)
     ]
     upper, lower = np.quantile(draws, [(1 + level) / 2, (1 - level) / 2])
     return max(2 * value - float(upper), 0.0), max(2 * value - float(lower), 0.0)

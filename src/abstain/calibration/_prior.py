@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from abstain._inputs import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray, number
 
 __all__ = ["PRIOR_ROWS", "check_prior_rows", "smoothed_targets"]
 
 #: What is used when nothing is said: half a row of each of two classes.
 PRIOR_ROWS = 1.0
+_MOST_ROWS = 1e15
 
 
 def check_prior_rows(prior_rows: float) -> float:
     """Return the number of rows the prior is worth, or raise."""
-    if not 0 <= prior_rows < np.inf:
+    rows = number(prior_rows, "prior_rows")
+    if not 0 <= rows < np.inf:
         raise ValueError(f"`prior_rows` must be finite and at least 0; got {prior_rows!r}.")
-    return float(prior_rows)
+    # More rows than anybody has weigh the same; their squares should be numbers.
+    return min(rows, _MOST_ROWS)
 
 
 def smoothed_targets(

@@ -16,14 +16,19 @@ from abstain._inputs import FloatArray, IntArray, Scale, two_logits
 from abstain._kernels.softmax import scaled_softmax, scaling_derivatives
 from abstain._numerics import minimise
 from abstain.calibration._base import Calibrator
+from abstain.calibration._many_classes import MANY_CLASSES, fit_many_classes
 from abstain.calibration._prior import PRIOR_ROWS, smoothed_targets
 
 __all__ = ["RegularisedScaling", "ScalingCalibrator", "fit_scaling", "largest_slope"]
 
 # The log-odds that validation rows separated without error may be stretched to, on average.
 _STRETCH = 100.0
+# Logits this far apart are in another unit: at a slope of 1 nothing is left of the curvature.
+_IMMENSE = 1e6
 # Whatever the scores, a slope up to this is allowed.
 _ALWAYS_ALLOWED = 10.0
+# Up to so many classes a fit of them all at once is finished with the whole Hessian, if need be.
+_MOST_DENSE = 256
 
 
 class ScalingCalibrator(Calibrator):
@@ -129,10 +134,28 @@ def fit_scaling(
     -------
     slope, bias : ndarray of shape (n_classes,)
     """
-    logits = np.ascontiguousarray(logits)
+    unit = _unit(logits)
+    logits = np.ascontiguousarray(logits if unit == 1 else logits / unit)
     n, n_classes = logits.shape
     present = np.bincount(codes, weights=weight, minlength=n_classes) > 0
-    slope, bias = (np.ones(n_classes), np.zeros(n_classes)) if start is None else start
+    slope, bias = (np.ones(n_classes), np.zeros(n_classes))
+    if start is not None:
+        slope, bias = start[0] * unit, start[1]
+    if n_classes >= MANY_CLASSES:
+        bound = largest_slope(logits, weight)
+        slope, bias, finished = fit_many_classes(
+            logits,
+            codes,
+            weight,
+            shared_slope=shared_slope,
+            with_bias=with_bias,
+            bounds=(lower if np.isfinite(lower) else -bound, bound),
+            start=(slope, bias),
+            targets=targets,
+            max_iter=max_iter,
+        )
+        if finished or n_classes > _MOST_DENSE:
+            return slope / unit, bias
     basis, offset = _parametrisation(slope, present, shared_slope, with_bias)
     n_slopes = 1 if shared_slope else n_classes
     n_free_slopes = 1 if shared_slope else int(present.sum())
@@ -156,7 +179,20 @@ def fit_scaling(
     begin = np.concatenate([slope[:1] if shared_slope else slope, bias]) - offset
     found = minimise(objective, basis.T @ begin, lower=low, upper=high, max_iter=max_iter)
     full = offset + basis @ found.x
-    return np.broadcast_to(full[:n_slopes], (n_classes,)).copy(), full[n_slopes:]
+    return np.broadcast_to(full[:n_slopes] / unit, (n_classes,)).copy(), full[n_slopes:]
+
+
+def _unit(logits: FloatArray) -> float:
+    """Return what logits are divided by for the fit: 1, or a power of two for immense ones.
+
+    How far the highest of a row is above the next tells their unit. A class that is ruled out by
+    an immense negative logit does not.
+    """
+    if max(-float(logits.min()), float(logits.max())) <= _IMMENSE:
+        return 1.0
+    highest = np.partition(logits, -2, axis=1)[:, -2:]
+    gap = float(np.median(highest[:, 1] - highest[:, 0]))
+    return 1.0 if gap <= _IMMENSE else float(2.0 ** np.frexp(gap)[1])
 
 
 def _parametrisation(

@@ -41,7 +41,8 @@ class VectorScaling(RegularisedScaling):
     -----
     ``p = softmax(a * z + b)`` with vectors a and b, by maximum likelihood, which is convex; it
     begins near the bias-corrected temperature fit. A class without examples keeps the slope of
-    that fit and the bias 0.
+    that fit and the bias 0. With more than 256 classes and a handful of rows of each, the fit
+    ends before slopes that only single rows determine have reached their bounds.
 
     References
     ----------

@@ -36,7 +36,8 @@ class EstimatedValue:
     Parameters
     ----------
     value : float
-        The estimate; NaN where the metric is not defined.
+        The estimate; NaN where the metric is not defined, as where nothing is kept. It is None in
+        plain data, and "not defined" in words.
     interval : tuple of float
         Where the realised value lies as often as ``level`` says. It holds the noise of the
         unknown labels, that of the class proportions and of the calibration, and how far the
@@ -50,6 +51,8 @@ class EstimatedValue:
     level: float = LEVEL
 
     def __str__(self) -> str:
+        if np.isnan(self.value):
+            return "not defined"
         low, high = self.interval
         return f"{self.value:.4f} ({100 * self.level:g}% interval {low:.4f} to {high:.4f})"
 

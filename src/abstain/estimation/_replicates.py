@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, both_columns
-from abstain.shift import ShiftEstimator
+from abstain.shift import MANY_CLASSES, ShiftEstimator
 from abstain.summaries import LabelledReplicates, LabelledSummary, Moves, fewer
 
 __all__ = ["Replicates", "replicated"]
@@ -173,8 +173,9 @@ def replicated(
     still = _recalibrated(proba, codes, count, weight)
     again, weight = still.of(proba), np.vstack([count, weight])
     rows, row_count = fewer(*sketch, _MOST_OF_BATCH)
+    # Of many classes only how many replicates there are is read of the moved rows.
     ratios = estimator.ratio_draws(
-        still.of(rows),
+        still.of(rows if n_classes <= MANY_CLASSES else rows[:1]),
         np.vstack([row_count, _drawn(row_count, rng)]),
         _means(again, weight),
         rng,
@@ -217,6 +218,11 @@ def _standing_for_all(
         for few, rows in zip(some, present, strict=True)
     ]
     part = np.concatenate(some)
+    if len(part) > 2 * most:
+        # One row of each of very many classes is too much as well.
+        whole, fewer_of = np.concatenate(counts), slice(None, None, -(-len(part) // most))
+        part = part[fewer_of]
+        counts = [whole[fewer_of] * (whole.sum() / whole[fewer_of].sum())]
     # Evenly spaced in certainty, each taken for the likeliest of the other classes.
     sure = part[np.argsort(proba[part, codes[part]], kind="stable")]
     surprising = sure[np.linspace(0, len(sure) - 1, _SURPRISES).round().astype(np.intp)]

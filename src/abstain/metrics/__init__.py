@@ -22,10 +22,12 @@ from abstain.metrics._precision_recall_f import F1, FBeta, Jaccard, Precision, R
 from abstain.metrics._ranking import BestWindow as BestWindow
 from abstain.metrics._ranking import RankingMetric
 from abstain.metrics._registry import from_dict as from_dict
+from abstain.metrics._registry import from_name as from_name
 from abstain.metrics._registry import get, register, summaries
 from abstain.metrics._registry import get_several as get_several
 from abstain.metrics._registry import is_own as is_own
 from abstain.metrics._registry import to_dict as to_dict
+from abstain.metrics._registry import whole_name as whole_name
 from abstain.metrics._sampled_metric import SampledMetric
 from abstain.metrics._sensitivity_at_specificity import SensitivityAtSpecificity
 from abstain.metrics._specificity_at_sensitivity import SpecificityAtSensitivity

@@ -20,9 +20,12 @@ from abstain._inputs import (
     Mask,
     both_columns,
     check_budget,
+    check_capacity,
     check_labels,
     check_proba,
     check_sample_weight,
+    check_whole,
+    rows_of,
 )
 from abstain._numerics import Parameters
 from abstain.metrics._curve import BudgetCurve, Point
@@ -30,7 +33,10 @@ from abstain.regions import Choice
 from abstain.rules import Argmax, DecisionRule
 from abstain.summaries import LabelledReplicates, Moves, RowSummary, Summary, summarise
 
-__all__ = ["Decision", "Metric", "check_decision"]
+__all__ = ["MOST_LABEL_DRAWS", "Decision", "Metric", "check_decision"]
+
+#: How many label vectors ``Metric.draws`` gives at a time, since it holds them all.
+MOST_LABEL_DRAWS = 10_000
 
 #: How the kept rows are predicted.
 Decision = Literal["auto", "argmax", "optimal"]
@@ -188,10 +194,13 @@ class Metric(Parameters, ABC):
         """Return the metric's value under each of ``n_draws`` label vectors drawn from proba.
 
         These are what intervals are made of. The result depends on the seed alone, not on the
-        number of threads.
+        number of threads. There may be up to 10,000 draws; a value that is not defined under
+        some labels is NaN.
         """
+        count = check_whole(n_draws, name="n_draws", most=MOST_LABEL_DRAWS)
+        number = check_whole(seed, name="seed", least=0, most=2**64 - 1)
         rows, columns = self._checked(proba, prediction, sample_weight)
-        return self._draws(rows, columns, n_draws, seed)
+        return self._draws(rows, columns, count, number)
 
     def choose(
         self,
@@ -223,7 +232,7 @@ class Metric(Parameters, ABC):
         """
         check_decision(decision)
         rows, _ = self._checked(proba, None, sample_weight)
-        return self._choose(rows, capacity, decision)
+        return self._choose(rows.in_own_order(), check_capacity(capacity), decision)
 
     def curve(
         self,
@@ -258,9 +267,10 @@ class Metric(Parameters, ABC):
         """
         check_decision(decision)
         rows, _ = self._checked(proba, None, sample_weight)
-        shares = np.array([check_budget(budget) for budget in np.ravel(budgets).tolist()])
+        given = rows_of(budgets, "budgets").ravel().tolist()
+        shares = np.array([check_budget(budget) for budget in given])
         capacities = [rows.capacity(share) for share in shares.tolist()]
-        return BudgetCurve(shares, self._curve(rows, capacities, decision))
+        return BudgetCurve(shares, self._curve(rows.in_own_order(), capacities, decision))
 
     @abstractmethod
     def _expected(self, summary: Summary, prediction: IntArray | None) -> float:

@@ -21,6 +21,8 @@ from abstain.metrics._confusion_draws import (
     labels_drawn,
     moved_counts,
     moved_shares,
+    rows_that_move,
+    some_at_a_time,
 )
 from abstain.metrics._confusion_solver import solve_joint, solve_marginal
 from abstain.regions import Choice
@@ -128,22 +130,30 @@ class BaseConfusionMetric(Metric):
         moves: Moves,
         seed: int,
     ) -> tuple[FloatArray, FloatArray]:
-        kept, out = drawn_in_parts(summary, prediction, withheld, len(moves), seed)
-        by_move = moved_shares(summary, prediction, withheld, moves)
-        kept, out = (moved_counts(*part) for part in zip((kept, out), by_move, strict=True))
-        before = self._values(kept + out)
-        if not withheld.any():
-            return before, before
-        return before, self._values(kept) if not withheld.all() else np.full(len(moves), np.nan)
+        before, after = np.full((2, len(moves)), np.nan)
+        some = rows_that_move(summary, prediction, withheld, moves)
+        for part in some_at_a_time(
+            len(moves), max(summary.proba.shape[1], len(some.rows)), summary
+        ):
+            drawn = drawn_in_parts(summary, prediction, withheld, part, seed)
+            by_move = moved_shares(summary, prediction, withheld, moves[part], some)
+            kept, out = (moved_counts(*one) for one in zip(drawn, by_move, strict=True))
+            before[part] = self._values(kept + out)
+            if withheld.any() and not withheld.all():
+                after[part] = self._values(kept)
+        return before, after if withheld.any() else before
 
     def _misfits(
         self, labelled: LabelledReplicates, prediction: IntArray, withheld: Mask, seed: int
     ) -> tuple[FloatArray, FloatArray]:
-        observed, expected = labelled_confusions(labelled, prediction, withheld)
-        before = self._values(observed.sum(axis=0)) - self._values(expected.sum(axis=0))
-        if not withheld.any():
-            return before, before
-        return before, self._values(observed[0]) - self._values(expected[0])
+        before, after = np.empty((2, len(labelled)))
+        for part in some_at_a_time(len(labelled), 2 * labelled.proba.shape[1], labelled):
+            observed, expected = labelled_confusions(labelled[part], prediction, withheld)
+            before[part] = self._values(observed.sum(axis=0))
+            before[part] -= self._values(expected.sum(axis=0))
+            if withheld.any():
+                after[part] = self._values(observed[0]) - self._values(expected[0])
+        return before, after if withheld.any() else before
 
     def _before_and_after(
         self, summary: Summary, prediction: IntArray, withheld: Mask

@@ -73,6 +73,10 @@ class ConfusionMetric(BaseConfusionMetric):
             raise TypeError(
                 f"`function` must be a function of the confusion matrix; got {self.function!r}."
             )
+        if self._gradient is not None and not callable(self._gradient):
+            raise TypeError(
+                f"`gradient` must be a function of the confusion matrix; got {self._gradient!r}."
+            )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; the gradient given, not the method of that name."""

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict, get_args
+from typing import Any, Literal, TypedDict, get_args
+
+from abstain._inputs import MOST_SAMPLES, check_whole, is_whole, shown
 
 __all__ = ["Estimation", "Method", "check_estimation"]
 
 Method = Literal["deterministic", "sampled"]
+
+#: The finest bins of p: of more, an empty bin for every row would take the memory.
+MOST_BINS = 2**22
+# The widest window and the highest order of a filter over window values.
+_WIDEST = 10_001
+_HIGHEST = 20
 
 
 class Estimation(TypedDict, total=False):
@@ -28,16 +36,26 @@ def check_estimation(
     """Refuse options that mean nothing, and say what would."""
     if method not in get_args(Method):
         raise ValueError(f'`method` must be "deterministic" or "sampled"; got {method!r}.')
-    if not isinstance(n_samples, int) or n_samples < 1:
-        raise ValueError(f"`n_samples` must be a whole number, 1 or more; got {n_samples!r}.")
-    if smoothing is not None:
-        window, order = smoothing
-        if window < 1 or window % 2 == 0 or not 0 <= order < window:
-            raise ValueError(
-                f"`smoothing` must be (odd window, order below it), such as (11, 1), or None; "
-                f"got {smoothing!r}."
-            )
-    if bins not in (None, "auto") and (not isinstance(bins, int) or bins < 2 or bins & (bins - 1)):
+    check_whole(n_samples, name="n_samples", most=MOST_SAMPLES)
+    if smoothing is not None and not _is_filter(smoothing):
         raise ValueError(
-            f'`bins` must be a power of two, such as 65536, None or "auto"; got {bins!r}.'
+            f"`smoothing` must be (odd window, order below it), such as (11, 1), or None; the "
+            f"window at most {_WIDEST:,} and the order {_HIGHEST}; got {shown(smoothing)}."
         )
+    if bins is None or (isinstance(bins, str) and bins == "auto"):
+        return
+    if not is_whole(bins) or not 2 <= bins <= MOST_BINS or bins & (bins - 1):
+        raise ValueError(
+            f"`bins` must be a power of two, such as 65536 and at most {MOST_BINS:,}, None or "
+            f'"auto"; got {shown(bins)}.'
+        )
+
+
+def _is_filter(smoothing: Any) -> bool:
+    """Tell whether something is the window and the order of a filter."""
+    if not isinstance(smoothing, tuple | list) or len(smoothing) != 2:
+        return False
+    window, order = smoothing
+    if not (is_whole(window) and is_whole(order)):
+        return False
+    return bool(window % 2 == 1 and 0 <= order < window <= _WIDEST and order <= _HIGHEST)

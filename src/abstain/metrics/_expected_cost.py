@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -87,6 +88,8 @@ class ExpectedCost(BaseConfusionMetric):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Return the metric that ``to_dict`` described; no file is read."""
+        if "costs" not in data or data["name"] != cls.head:
+            raise ValueError("`metric` cost has no 'costs', the matrix that belongs to it")
         return cls(data["costs"], solver=data.get("solver", "joint"))
 
     def check_n_classes(self, n_classes: int) -> None:
@@ -116,7 +119,8 @@ class ExpectedCost(BaseConfusionMetric):
 
 
 def _read_matrix(path: Path) -> FloatArray:
-    if not path.is_file():
+    # Unlike a path's own method this says no to names that no file can have.
+    if not os.path.isfile(path):
         raise FileNotFoundError(
             f"`metric` cost:{path}: there is no such file. Give a CSV file with one row of "
             f"costs per true class and one column per predicted class, no header."

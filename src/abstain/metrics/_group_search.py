@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from abstain._inputs import FloatArray, IntArray
 from abstain.regions import Box, ProbabilityBoxes
 from abstain.rules import Argmax
+from abstain.summaries import WEIGHT_TOLERANCE
 
 __all__ = ["ProbabilityGroups"]
 
@@ -71,7 +72,8 @@ class ProbabilityGroups:
         leaf = self._leaves[group]
         confidence = self._proba[leaf.rows, leaf.box.column]
         values, reached = _cumulated(confidence, self._weight[leaf.rows])
-        fits = np.count_nonzero(reached <= capacity - self.total())
+        room = capacity + WEIGHT_TOLERANCE * float(self._weight.sum())
+        fits = np.count_nonzero(reached <= room - self.total())
         if fits == 0:
             return
         box = leaf.box.halved(leaf.box.column, float(values[fits - 1]))[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from abstain._inputs import FloatArray
+from abstain._schema import is_nested
 
 __all__ = ["matrix_from_name", "matrix_in_name"]
 
@@ -17,7 +18,14 @@ def matrix_in_name(matrix: FloatArray) -> str:
 
 def matrix_from_name(text: str) -> list[list[float]]:
     """Return the matrix that a part of a name stands for."""
+    if is_nested(text.encode(errors="replace"), 2):
+        raise ValueError(
+            f"`metric` has {text[:60]!r} for a matrix, which must be rows of numbers such as "
+            f"[[0,1],[5,0]]."
+        )
     try:
+        if "[[[" in text.replace(" ", ""):
+            raise ValueError("there are brackets in brackets in brackets")
         rows: list[list[float]] = json.loads(text)
     except ValueError as error:
         raise ValueError(

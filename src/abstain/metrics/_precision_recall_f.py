@@ -9,13 +9,16 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
-from abstain._inputs import FloatArray
+from abstain._inputs import FloatArray, number, shown
 from abstain.metrics._base import Decision
 from abstain.metrics._confusion import BaseConfusionMetric, Solver
 
 __all__ = ["F1", "Average", "FBeta", "Jaccard", "Precision", "Recall"]
 
 Average = Literal["binary", "macro", "micro", "weighted"]
+
+# Beyond these beta is squared to nothing beside 1, or the other way round.
+_SMALLEST, _LARGEST = 1e-6, 1e6
 
 
 class ClassRatio(BaseConfusionMetric):
@@ -210,7 +213,7 @@ class FBeta(ClassRatio):
     Parameters
     ----------
     beta : float
-        How many times as much recall counts as precision.
+        How many times as much recall counts as precision, from 1e-6 to 1e6.
     average : {"binary", "macro", "micro", "weighted"}
         Which classes count, and how; see scikit-learn's ``fbeta_score``.
     solver : {"joint", "marginal"}
@@ -240,13 +243,18 @@ class FBeta(ClassRatio):
     def check_parameters(self) -> None:
         """Raise if a parameter is not what it should be."""
         super().check_parameters()
-        if not (np.isfinite(self.beta) and self.beta > 0):
-            raise ValueError(f"`beta` must be a positive number; got {self.beta!r}.")
+        if not _SMALLEST <= number(self.beta, "beta") <= _LARGEST:
+            raise ValueError(
+                f"`beta` must be a positive number, from {_SMALLEST:g} to {_LARGEST:g}; got "
+                f"{shown(self.beta)}. Below it is precision that counts, above it recall."
+            )
 
     @property
     def name(self) -> str:
         """The registered name, such as ``fbeta:2`` or ``fbeta:2:macro``."""
-        name = f"{self.head}:{self.beta:g}"
+        short = f"{self.beta:g}"
+        exact = short if float(short) == self.beta else repr(float(self.beta))
+        name = f"{self.head}:{exact}"
         return name if self.average == "binary" else f"{name}:{self.average}"
 
     @classmethod
@@ -254,13 +262,13 @@ class FBeta(ClassRatio):
         """Return the metric that ``fbeta:BETA`` or ``fbeta:BETA:AVERAGE`` stands for."""
         beta, _, average = (argument or "").partition(":")
         try:
-            number = float(beta)
+            given = float(beta)
         except ValueError:
             raise ValueError(
                 f'`metric` "fbeta" needs a number, as in "fbeta:2" or "fbeta:0.5:macro"; '
                 f"got {argument!r}."
             ) from None
-        return cls(number, average=_average(average or None))
+        return cls(given, average=_average(average or None))
 
     @property
     def _coefficients(self) -> tuple[float, float, float]:

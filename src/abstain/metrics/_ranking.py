@@ -18,9 +18,11 @@ from abstain._inputs import (
     FloatArray,
     IntArray,
     Mask,
+    check_capacity,
     check_fraction,
     check_labels,
     check_seed,
+    float_array,
 )
 from abstain._kernels.atom_labels import drawn_masses
 from abstain._kernels.ranking import best_window, undefined_windows
@@ -84,15 +86,15 @@ class RankingMetric(Metric):
         Put the probability for the label, in one pass; or average over sampled label vectors,
         as the paper does for sensitivity at specificity.
     n_samples : int
-        How many label vectors to sample; the paper's M.
+        How many label vectors to sample, up to 100,000; the paper's M.
     smoothing : (int, int) or None
-        Window and order of the Savitzky-Golay filter over sampled window values. Order 1 over
-        11 windows is the paper's.
+        Window and order of the Savitzky-Golay filter over sampled window values, up to 10,001
+        and 20. Order 1 over 11 windows is the paper's.
     random_state : int
         Seed of the samples. The same on any number of threads.
     bins : int, None or "auto"
-        Sum the examples in this many equal bins of p (a power of two, such as 65536) instead of
-        sorting them, which is several times faster on millions of rows; or None, never.
+        Sum the examples in this many equal bins of p (a power of two, such as 65536, up to 2**22)
+        instead of sorting them, which is several times faster on millions of rows; or None, never.
         ``"auto"`` does it from a million rows on, where it does not move the value by 1e-5.
     """
 
@@ -184,7 +186,7 @@ class RankingMetric(Metric):
             where a window leaves a class empty that the metric needs.
         """
         atoms = self._atoms(self._checked(proba, None, sample_weight)[0])
-        windows = atoms.windows(capacity)
+        windows = atoms.windows(check_capacity(capacity))
         if self.method == "deterministic":
             return self._safe_values(atoms, windows)
         return self._sampled(atoms, windows)[1]
@@ -219,8 +221,14 @@ class RankingMetric(Metric):
             NaN where an interval leaves a class empty that the metric needs.
         """
         atoms = self._labelled_atoms(y_true, proba, sample_weight, None)
-        starts = np.searchsorted(atoms.p, lower, side="left")
-        ends = np.searchsorted(atoms.p, upper, side="right")
+        sides = float_array(lower, "lower"), float_array(upper, "upper")
+        if sides[0].ndim != 1 or sides[0].shape != sides[1].shape:
+            raise ValueError(
+                f"`lower` and `upper` must be of one dimension and the same length; got shapes "
+                f"{sides[0].shape} and {sides[1].shape}."
+            )
+        starts = np.searchsorted(atoms.p, sides[0], side="left")
+        ends = np.searchsorted(atoms.p, sides[1], side="right")
         return self._safe_values(atoms, Windows(starts, np.maximum(starts, ends)))
 
     def observed_window_values(
@@ -238,7 +246,7 @@ class RankingMetric(Metric):
         the probabilities is the sampled estimate.
         """
         atoms = self._labelled_atoms(y_true, proba, sample_weight, classes)
-        return self._safe_values(atoms, atoms.windows(capacity))
+        return self._safe_values(atoms, atoms.windows(check_capacity(capacity)))
 
     @abstractmethod
     def _values(self, atoms: Atoms, windows: Windows) -> FloatArray:

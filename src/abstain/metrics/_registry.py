@@ -139,6 +139,33 @@ def get(metric: str | Metric) -> Metric:
     return _class_of(head, metric).parse(argument)
 
 
+def from_name(name: str) -> Metric | None:
+    """Return the metric of a name in a policy file, for which no file is opened.
+
+    None where no metric has that name here: one of its maker's may be registered later.
+    """
+    if name in _own:
+        return _own[name]
+    head, argument = _split(name)
+    if head not in _CLASSES:
+        return None
+    if _names_file(head, argument):
+        raise ValueError(
+            f"`metric` {name[:60]!r} names a file, and a policy may not. Where it is made, the "
+            f"matrix itself is taken in: cost:[[0,1],[5,0]]"
+        )
+    return _CLASSES[head].parse(argument)
+
+
+def whole_name(name: str) -> str:
+    """Return the name of a metric with a matrix in it in place of the file that has it."""
+    return get(name).name if _names_file(*_split(name)) else name
+
+
+def _names_file(head: str, argument: str | None) -> bool:
+    return head == ExpectedCost.head and not (argument or "").startswith("[")
+
+
 def get_several(metrics: str | Metric | Iterable[str | Metric]) -> list[Metric]:
     """Return one metric or several, by their names or as they are."""
     if isinstance(metrics, str | Metric) or not isinstance(metrics, Iterable):
@@ -165,7 +192,14 @@ def from_dict(data: dict[str, Any]) -> Metric:
     name = data["name"]
     head = _split(name)[0]
     if head in _CLASSES and not data.get("own", False):
-        return _CLASSES[head].from_dict(data)
+        metric = _CLASSES[head].from_dict(data)
+        unread = {*data} - {*metric.to_dict()}
+        if unread:
+            raise ValueError(
+                f"`metric` {name[:60]!r} has {', '.join(sorted(unread))[:60]}, which means "
+                f"nothing to it"
+            )
+        return metric
     return _own[name] if name in _own else UnknownMetric(data)
 
 

@@ -47,6 +47,9 @@ class SampledLabels:
         sample_weight: FloatArray | None,
     ) -> None:
         self._function = function
+        # Errors under labels of every class, which are no sign of a class that is missing.
+        self._failed = 0
+        self._raised: ValueError | None = None
         self.proba = proba
         self.sample_weight = sample_weight
         self._rows, self._weight = _expanded(sample_weight)
@@ -56,7 +59,13 @@ class SampledLabels:
 
     def values(self, n_draws: int, seed: int) -> FloatArray:
         """Return the function's value on each label vector; NaN where it is not defined."""
-        return np.array([next(self._values(seed, m, [None])) for m in range(n_draws)])
+        values = np.array([next(self._values(seed, m, [None])) for m in range(n_draws)])
+        if n_draws > 1 and self._failed == n_draws and self._raised is not None:
+            raise ValueError(
+                f"`function` raised an error on each of {n_draws} label vectors, though they had "
+                f"every class; the first was: {self._raised}"
+            ) from self._raised
+        return values
 
     def means(
         self, kept: list[Mask], n_draws: int, seed: int, advance: Callable[[], None]
@@ -88,10 +97,10 @@ class SampledLabels:
                 warnings.simplefilter("ignore")
                 try:
                     value = float(self._function(labels[part], self._second[part], **extra))
-                except ValueError:
-                    if draw == 0 and mask is None:
-                        raise
+                except ValueError as error:
                     value = float("nan")
+                    if mask is None and len(np.unique(labels)) == self.proba.shape[1]:
+                        self._failed, self._raised = self._failed + 1, self._raised or error
             yield value if np.isfinite(value) else float("nan")
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abstain._inputs import FloatArray, IntArray, check_seed
+from abstain._inputs import MOST_SAMPLES, FloatArray, IntArray, check_seed, check_whole
 from abstain.metrics._base import Decision, Metric
 from abstain.metrics._sampled_labels import SampledLabels
 from abstain.metrics._sampled_search import SearchTime, best_groups, best_window, search_time
@@ -23,6 +23,8 @@ from abstain.summaries import Summary
 __all__ = ["SampledMetric"]
 
 Reads = Literal["scores", "prediction"]
+
+_MOST_GROUPS = 10_000
 
 
 class SampledMetric(Metric):
@@ -42,9 +44,10 @@ class SampledMetric(Metric):
         What the second argument is: the probability of the positive class of two (a matrix
         for more classes), or the predicted column.
     n_samples : int
-        How many label vectors are drawn.
+        How many label vectors are drawn, up to 100,000.
     n_groups : int
-        For more than two classes, into how many groups of similar examples a batch is cut.
+        For more than two classes, into how many groups of similar examples a batch is cut, up to
+        10,000.
     random_state : int, Generator or None
         Seeds the labels; the same labels are used for all candidates.
     progress : bool
@@ -104,11 +107,8 @@ class SampledMetric(Metric):
             )
         if self.reads not in get_args(Reads):
             raise ValueError(f'`reads` must be "scores" or "prediction"; got {self.reads!r}.')
-        for argument in ("n_samples", "n_groups"):
-            if getattr(self, argument) < 1:
-                raise ValueError(
-                    f"`{argument}` must be at least 1; got {getattr(self, argument)!r}."
-                )
+        check_whole(self.n_samples, name="n_samples", most=MOST_SAMPLES)
+        check_whole(self.n_groups, name="n_groups", most=_MOST_GROUPS)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; the name given, not the function's."""
@@ -155,7 +155,8 @@ class SampledMetric(Metric):
                 f'`decision` must be "argmax" for a SampledMetric; got {decision!r}. '
                 f"If the metric is a function of the confusion matrix, use ConfusionMetric."
             )
-        labels = self._labels(summary, None)
+        # Labels are drawn row by row: the same for a row, in whatever order the rows come.
+        labels = self._labels(summary.in_own_order(), None)
         search = best_window if labels.proba.shape[1] == 2 else best_groups
         region = search(
             labels,

@@ -19,6 +19,7 @@ from abstain._numerics import progress_bar
 from abstain.metrics._group_search import ProbabilityGroups
 from abstain.metrics._sampled_labels import SampledLabels
 from abstain.regions import Interval, ProbabilityBoxes
+from abstain.summaries import WEIGHT_TOLERANCE
 
 __all__ = ["SearchTime", "best_groups", "best_window", "search_time"]
 
@@ -67,8 +68,9 @@ def best_window(
     weight = np.bincount(atom, weights=labels.sample_weight)
     reached = np.append(0.0, np.cumsum(weight))
     # The window from each atom on: as many atoms as fit, so ties are never split.
-    stops = np.searchsorted(reached, reached[:-1] + capacity, side="right") - 1
-    if weight.min() > capacity:
+    room = capacity + WEIGHT_TOLERANCE * float(reached[-1])
+    stops = np.searchsorted(reached, reached[:-1] + room, side="right") - 1
+    if weight.min() > room:
         return Interval.empty()
     low, high = 0, int(np.argmax(stops == stops.max()))
     best = low

@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from abstain._inputs import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray, check_whole
 from abstain._kernels.confusion import top_share
 from abstain.metrics._base import Decision, Metric
 from abstain.metrics._confusion_draws import labels_drawn
@@ -19,6 +19,8 @@ from abstain.rules import Argmax
 from abstain.summaries import RowSummary, Summary
 
 __all__ = ["TopKAccuracy"]
+
+_MOST = 1_000_000
 
 
 class TopKAccuracy(Metric):
@@ -29,7 +31,7 @@ class TopKAccuracy(Metric):
     Parameters
     ----------
     k : int
-        How many classes may be named; at least 1.
+        How many classes may be named; from 1 to 1,000,000.
 
     Notes
     -----
@@ -56,8 +58,7 @@ class TopKAccuracy(Metric):
 
     def check_parameters(self) -> None:
         """Raise if a parameter is not what it should be."""
-        if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 1:
-            raise ValueError(f"`k` must be a whole number of at least 1; got {self.k!r}.")
+        check_whole(self.k, name="k", most=_MOST)
 
     @property
     def name(self) -> str:
@@ -67,7 +68,7 @@ class TopKAccuracy(Metric):
     @classmethod
     def parse(cls, argument: str | None) -> Self:
         """Return the metric that ``top-k=K`` stands for."""
-        if argument is None or not argument.isdecimal():
+        if argument is None or not argument.isdecimal() or len(argument) > 20:
             raise ValueError(
                 f'`metric` "top-k" needs a whole number, as in "top-k=3"; got {argument!r}.'
             )

@@ -12,7 +12,14 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._inputs import FloatArray, IntArray, check_penalties, check_seed
+from abstain._inputs import (
+    MOST_SAMPLES,
+    FloatArray,
+    IntArray,
+    check_penalties,
+    check_seed,
+    check_whole,
+)
 from abstain._kernels.confusion import expected_confusion, linear_gain
 from abstain._kernels.label_draws import confusion_draws, mean_drawn_entry
 from abstain.metrics._confusion import ALL_KEPT, NO_WEIGHT, BaseConfusionMetric, Solver
@@ -21,6 +28,9 @@ from abstain.metrics._matrix_names import matrix_from_name, matrix_in_name
 from abstain.rules import Argmax
 
 __all__ = ["WeightedKappa"]
+
+# Entries of sampled confusion matrices held at a time.
+_MOST_ENTRIES = 2**27
 
 Method = Literal["deterministic", "sampled"]
 
@@ -43,7 +53,8 @@ class WeightedKappa(BaseConfusionMetric):
         Estimate the marginal values with probabilities in place of labels, or as the mean over
         sampled label vectors.
     n_samples : int
-        How many label vectors ``method="sampled"`` draws.
+        How many label vectors ``method="sampled"`` draws, up to 100,000; of so many classes that
+        their matrices would take more than 1 GiB, fewer.
     random_state : int, Generator or None
         Seeds the sampled labels.
 
@@ -112,8 +123,7 @@ class WeightedKappa(BaseConfusionMetric):
                 '`method="sampled"` is the Monte-Carlo form of the marginal algorithm; '
                 'pass solver="marginal" with it.'
             )
-        if self.n_samples < 1:
-            raise ValueError(f"`n_samples` must be at least 1; got {self.n_samples!r}.")
+        check_whole(self.n_samples, name="n_samples", most=MOST_SAMPLES)
 
     @property
     def _matrix(self) -> FloatArray | None:
@@ -226,6 +236,7 @@ class WeightedKappa(BaseConfusionMetric):
             confusion = expected_confusion(matrix, columns, weight, ALL_KEPT)
             return linear_gain(matrix, columns, self._after_removal(confusion, unit))
         seed = check_seed(self.random_state)
+        self._check_memory(matrix.shape[1])
         confusions = confusion_draws(matrix, columns, weight, seed, 0, self.n_samples)
         tables = np.stack([self._after_removal(confusion, unit) for confusion in confusions])
         return mean_drawn_entry(matrix, columns, tables, seed)
@@ -239,10 +250,19 @@ class WeightedKappa(BaseConfusionMetric):
             confusions = expected_confusion(proba, prediction, weight, ALL_KEPT)[None]
         else:
             seed = check_seed(self.random_state)
+            self._check_memory(proba.shape[1])
             confusions = confusion_draws(proba, prediction, weight, seed, 0, self.n_samples)
         gains = [self._after_removal(C, unit) - self.value(C) for C in confusions]
         mean: FloatArray = np.nan_to_num(np.mean(gains, axis=0))
         return mean
+
+    def _check_memory(self, n_classes: int) -> None:
+        """Raise if the sampled matrices of so many classes would take too much."""
+        if self.n_samples * n_classes**2 > _MOST_ENTRIES:
+            raise ValueError(
+                f"`n_samples` must be at most {_MOST_ENTRIES // n_classes**2:,} for {n_classes} "
+                f"classes, or their matrices take more than 1 GiB; got {self.n_samples!r}."
+            )
 
     def _after_removal(self, confusion: FloatArray, unit: float) -> FloatArray:
         W = self.penalties(len(confusion))

@@ -14,6 +14,7 @@ from abstain.summaries._summary import BinarySummary as BinarySummary
 from abstain.summaries._summary import RowSummary as RowSummary
 from abstain.summaries._summary import Summary as Summary
 from abstain.summaries._summary import fewer as fewer
+from abstain.summaries._summary import own_order as own_order
 from abstain.summaries._summary import summarise as summarise
 
 __all__: list[str] = []

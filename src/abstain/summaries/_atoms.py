@@ -285,7 +285,7 @@ class Atoms:
         """Return how many atoms of equal weight fit a capacity."""
         if self.equal_weight is None:
             raise TypeError("Atoms of different weights have no common window size.")
-        return min(int(self._room(capacity) / self.equal_weight), len(self))
+        return int(min(self._room(capacity) / self.equal_weight, len(self)))
 
     def ends(self, start: int, end: int) -> tuple[float, float]:
         """Return the interval that holds exactly the atoms from ``start`` to before ``end``."""

@@ -20,7 +20,7 @@ __all__ = ["LabelledSummary"]
 # Levels of certainty at which rows of two classes are joined.
 _LEVELS = 32
 # Probabilities that are kept of rows of more classes, and their digits.
-_MOST_NUMBERS = 100_000
+_MOST_NUMBERS = 60_000
 _DIGITS = 7
 
 

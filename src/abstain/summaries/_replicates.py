@@ -54,17 +54,27 @@ class Moves:
 
         Of two classes those of the positive one, of shape (n_replicates, n).
         """
-        bias = self.bias + np.log(np.maximum(self.ratios, _SMALLEST))
         if proba.ndim == 1 or proba.shape[1] == 2:
             p = np.ascontiguousarray(proba if proba.ndim == 1 else proba[:, 1])
             p = adapted_positive(p, self.undoing)
+            bias = self.bias + np.log(np.maximum(self.ratios, _SMALLEST))
             logits = self.slope[:, 1:] * np.log(np.maximum(p, _SMALLEST))
             logits -= self.slope[:, :1] * np.log(np.maximum(1 - p, _SMALLEST))
             logits += bias[:, 1:] - bias[:, :1]
             moved: FloatArray = expit(logits, out=logits)
             return moved
+        return self.of_logs(self.logs(proba))
+
+    def logs(self, proba: FloatArray) -> FloatArray:
+        """Return the logarithms of probabilities at the source's class proportions."""
         source = adapted(np.ascontiguousarray(proba), self.undoing)
-        logits = self.slope[:, None, :] * np.log(np.maximum(source, _SMALLEST))
+        logs: FloatArray = np.log(np.maximum(source, _SMALLEST))
+        return logs
+
+    def of_logs(self, logs: FloatArray) -> FloatArray:
+        """Return the moved probabilities of more than two classes from what ``logs`` gave."""
+        bias = self.bias + np.log(np.maximum(self.ratios, _SMALLEST))
+        logits: FloatArray = self.slope[:, None, :] * logs
         logits += bias[:, None, :]
         logits -= logits.max(axis=2, keepdims=True)
         np.exp(logits, out=logits)
@@ -96,6 +106,11 @@ class LabelledReplicates:
 
     def __len__(self) -> int:
         return len(self.weight)
+
+    def __getitem__(self, chosen: slice) -> LabelledReplicates:
+        return LabelledReplicates(
+            self.proba, self.codes, self.weight[chosen], self.believed[chosen]
+        )
 
     @property
     def compact(self) -> FloatArray:

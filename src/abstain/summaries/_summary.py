@@ -8,7 +8,6 @@ merge, so nothing here assumes that the rows are at hand.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,12 +15,13 @@ from typing import Self
 
 import numpy as np
 
-from abstain._inputs import FloatArray, IntArray, Mask, both_columns
+from abstain._inputs import FloatArray, IntArray, Mask, both_columns, whole_rows
 from abstain._kernels.adapt import adapted, adapted_positive
+from abstain._kernels.row_hash import row_numbers
 from abstain._kernels.softmax import scaled_softmax
 from abstain.summaries._atoms import Atoms, Windows
 
-__all__ = ["BinarySummary", "RowSummary", "Summary", "fewer", "summarise"]
+__all__ = ["BinarySummary", "RowSummary", "Summary", "fewer", "own_order", "summarise"]
 
 # From this many rows on, two classes are summed in this many bins of p. A power of two keeps the
 # edges of bins exact.
@@ -30,6 +30,9 @@ BINS = 2**18
 # A likelihood is taken on at most about this many atoms, evenly heavy: of each, the mean
 # probability stands for all. The class proportions move by less than 1e-6.
 MOST_ATOMS = 65_536
+
+# More rows than this are taken in the order they come in: sorting would take longest of all.
+_MOST_SORTED = 32_768
 
 _SMALLEST = np.finfo(np.float64).eps
 
@@ -93,9 +96,8 @@ class Summary(ABC):
                     f"0.15."
                 )
             return min(float(budget), self.total - self.lightest)
-        # A share such as 0.29 of 100 rows is 29 of them, though not quite in binary.
         share = budget * self.total
-        return math.floor(share + 1e-9) if self.counted else share
+        return whole_rows(share) if self.counted else share
 
     @property
     def total(self) -> float:
@@ -132,6 +134,10 @@ class Summary(ABC):
     @abstractmethod
     def merged(self, other: Self) -> Self:
         """Return the summary of both batches together."""
+
+    def in_own_order(self) -> Self:
+        """Return the set in an order that does not depend on how the rows came."""
+        return self
 
     def window(self, withheld: Mask) -> Windows | None:
         """Return nothing, and the marked part, as windows of the atoms; None if it is not one."""
@@ -221,6 +227,11 @@ class RowSummary(Summary):
         return replace(
             self, rows=self.rows[chosen], given_weight=None if weight is None else weight[chosen]
         )
+
+    def in_own_order(self) -> Self:
+        """Return the rows in an order that does not depend on how they came."""
+        order = own_order(self.rows, self.given_weight)
+        return self if order is None else self.only(order)
 
     def merged(self, other: Self) -> Self:
         """Return the rows of both."""
@@ -327,6 +338,20 @@ class BinarySummary(Summary):
             return both_columns(p), weight
         few, _ = self.atoms.compressed(most)
         return both_columns(few.positive / few.weight), few.weight
+
+
+def own_order(proba: FloatArray, weight: FloatArray | None = None) -> IntArray | None:
+    """Return an order of rows that is theirs, in whatever order they come; None for very many.
+
+    Sums are rounded as they go, and what is drawn is drawn row by row. So two rows that are as
+    good to withhold could change places with the order of the others, unless that is always the
+    same.
+    """
+    if len(proba) > _MOST_SORTED:
+        return None
+    # Any order will do; that of one number for each row is quicker than that of many columns.
+    key = proba if proba.ndim == 1 else row_numbers(proba, 0)
+    return np.argsort(key) if weight is None else np.lexsort([weight, key])
 
 
 def fewer(

@@ -1,0 +1,135 @@
+"""Scaling calibrators of many classes: the same minimum, without a matrix of classes squared."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from abstain import calibration
+from abstain._kernels.scaling_products import ScalingLoss
+from abstain._kernels.softmax import scaling_derivatives
+from abstain._numerics import Local, minimise, minimise_by_products
+from abstain.calibration import _many_classes, _scaling
+from abstain.calibration._prior import smoothed_targets
+from abstain.calibration._scaling import fit_scaling
+
+SCALING = ("temperature", "bcts", "nbvs", "vector")
+
+
+def simulated(n, k, seed=0, uneven=False):
+    rng = np.random.default_rng(seed)
+    shares = rng.dirichlet(np.ones(k)) if uneven else np.full(k, 1 / k)
+    y = rng.choice(k, size=n, p=shares)
+    if not uneven:
+        y[:k] = np.arange(k)
+    return 1.7 * (rng.normal(size=(n, k)) + 4 * np.eye(k)[y]), y
+
+
+@pytest.mark.parametrize("name", SCALING)
+@pytest.mark.parametrize("prior_rows", [1.0, 0.0])
+def test_it_is_the_minimum_of_the_dense_method(monkeypatch, name, prior_rows):
+    z, y = simulated(800, 30)
+    z *= 2
+    sparse = calibration.get(name, scale="logits").set_params(prior_rows=prior_rows).fit(z, y)
+    monkeypatch.setattr(_scaling, "MANY_CLASSES", np.inf)
+    dense = calibration.get(name, scale="logits").set_params(prior_rows=prior_rows).fit(z, y)
+    np.testing.assert_allclose(sparse.slope_, dense.slope_, rtol=1e-5)
+    np.testing.assert_allclose(sparse.bias_, dense.bias_, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(sparse.predict_proba(z), dense.predict_proba(z), atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::abstain.exceptions.RepairWarning")
+@pytest.mark.parametrize("name", SCALING)
+def test_classes_without_examples_are_treated_as_by_the_dense_method(monkeypatch, name):
+    z, y = simulated(300, 60, uneven=True)
+    assert len(np.unique(y)) < 60
+    weight = np.random.default_rng(0).integers(1, 3, size=300).astype(float)
+    sparse = calibration.get(name, scale="logits").fit(z, y, weight, classes=np.arange(60))
+    monkeypatch.setattr(_scaling, "MANY_CLASSES", np.inf)
+    dense = calibration.get(name, scale="logits").fit(z, y, weight, classes=np.arange(60))
+    np.testing.assert_allclose(sparse.predict_proba(z), dense.predict_proba(z), atol=1e-6)
+
+
+def test_scores_far_too_sure_are_brought_down():
+    z, y = simulated(600, 40)
+    sure = calibration.get("bcts", scale="logits").fit(100 * z, y)
+    usual = calibration.get("bcts", scale="logits").fit(z, y)
+    np.testing.assert_allclose(100 * sure.slope_, usual.slope_, rtol=1e-6)
+    np.testing.assert_allclose(sure.bias_, usual.bias_, atol=1e-6)
+
+
+def test_loss_and_products_are_those_of_the_dense_derivatives():
+    z, y = simulated(200, 12)
+    rng = np.random.default_rng(1)
+    weight = rng.dirichlet(np.ones(200))
+    targets = smoothed_targets(y, 200 * weight, 12, 3.0)
+    slope, bias = rng.normal(1, 0.2, size=12), rng.normal(size=12)
+    value, gradient, hessian = scaling_derivatives(z, y, weight, targets, slope, bias, False, 1)
+    loss = ScalingLoss(z, y, weight, targets)
+    loss.at(slope, bias)
+    assert loss.value == pytest.approx(value, abs=1e-12)
+    np.testing.assert_allclose(loss.gradient.ravel(), gradient, atol=1e-12)
+    vector = rng.normal(size=24)
+    np.testing.assert_allclose(loss.times(*vector.reshape(2, 12)).ravel(), hessian @ vector)
+    curvature = loss.curvature()
+    np.testing.assert_allclose(np.r_[curvature[0], curvature[2]], np.diag(hessian))
+    np.testing.assert_allclose(curvature[1], np.diag(hessian[:12, 12:]))
+
+
+@pytest.mark.parametrize("name", SCALING)
+def test_steps_do_not_grow_with_the_classes(monkeypatch, name):
+    visits = []
+    plain = ScalingLoss.at
+    monkeypatch.setattr(ScalingLoss, "at", lambda self, *x: (visits.append(1), plain(self, *x)))
+    z, y = simulated(600, 300)
+    calibration.get(name, scale="logits").fit(z, y)
+    assert len(visits) <= 40
+
+
+def test_nothing_of_the_size_of_classes_squared_is_made():
+    n, k = 100, 3000
+    rng = np.random.default_rng(0)
+    z, y = rng.normal(size=(n, k)), rng.integers(k, size=n)
+    for shared in (True, False):
+        tracemalloc.start()
+        fit_scaling(z, y, np.ones(n), shared_slope=shared, with_bias=True, max_iter=3)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 5 * z.nbytes
+        assert peak < k * k * 8 / 4
+
+
+def test_work_is_bounded_where_the_data_determine_little(monkeypatch):
+    monkeypatch.setattr(_many_classes, "_MOST_WORK", 40)
+    monkeypatch.setattr(_scaling, "_MOST_DENSE", 0)
+    z, y = simulated(120, 40)
+    found = calibration.get("vector", scale="logits").fit(z, y)
+    assert calibration.log_loss(y, found.predict_proba(z)) < calibration.log_loss(
+        y, calibration.get("bcts", scale="logits").fit(z, y).predict_proba(z)
+    )
+
+
+def test_bounds_hold_as_by_the_dense_method():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        half, aim = rng.normal(size=(8, 6)), 2 * rng.normal(size=6)
+        hessian = half.T @ half / 8 + 0.01 * np.eye(6)
+
+        def quadratic(x, hessian=hessian, aim=aim):
+            return 0.5 * x @ hessian @ x - aim @ x, hessian @ x - aim, hessian
+
+        def local(x, hessian=hessian, quadratic=quadratic):
+            value, gradient, _ = quadratic(x)
+            diagonal = np.diag(hessian)
+            return Local(
+                value,
+                gradient,
+                lambda v: hessian @ v,
+                lambda v, damping: v / (diagonal + damping),
+                float(diagonal.max()),
+            )
+
+        dense = minimise(quadratic, np.zeros(6), lower=-1.0, upper=2.0)
+        sparse = minimise_by_products(local, np.zeros(6), lower=-1.0, upper=2.0)
+        assert sparse.converged
+        np.testing.assert_allclose(sparse.x, dense.x, atol=1e-6)
