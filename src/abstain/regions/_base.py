@@ -43,6 +43,16 @@ class Region(ABC):
         Higher is more pressing, and what is withheld comes before what is not.
         """
 
+    def cleared(
+        self, proba: FloatArray, prediction: IntArray, *, outwards: bool
+    ) -> tuple[Region, Mask]:
+        """Return the region with its edges where none of these rows is, and what it withholds.
+
+        That is what it withheld before, unless rows about an edge differ by rounding alone: then
+        none of them is withheld, or all are if ``outwards``.
+        """
+        return self, self.contains(proba, prediction)
+
     def narrowed(self) -> Region | None:
         """Return the region a few roundings smaller; None where its edge is that of a row."""
         return None

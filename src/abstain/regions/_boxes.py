@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, Mask, both_columns
+from abstain._numerics import ROUNDING
 from abstain.regions._base import Region
 from abstain.rules import DecisionRule
 
@@ -53,6 +54,18 @@ class Box:
         return inside
 
 
+def _between(p: FloatArray, edge: float) -> float:
+    """Return a face away from the rows on its two sides, where they leave room."""
+    if not 0 <= edge <= 1:
+        return edge
+    below = p[p <= edge].max(initial=-1.0)
+    above = p[p > edge].min(initial=2.0)
+    room = ROUNDING * abs(edge)
+    if above - below <= 2 * room:
+        return edge
+    return float(np.clip(edge, below + room, above - room))
+
+
 @dataclass(frozen=True)
 class ProbabilityBoxes(Region):
     """Rows in any of some boxes of probability vectors.
@@ -74,6 +87,23 @@ class ProbabilityBoxes(Region):
         for box in self.boxes:
             mask |= box.contains(columns, prediction)
         return mask
+
+    def cleared(
+        self, proba: FloatArray, prediction: IntArray, *, outwards: bool
+    ) -> tuple[Self, Mask]:
+        """Return the boxes with their faces where no row is, and what they withhold.
+
+        Boxes share faces, so a face stays where rows leave no room.
+        """
+        columns = both_columns(proba)
+
+        def moved(edges: tuple[float, ...]) -> tuple[float, ...]:
+            return tuple(_between(columns[:, i], edge) for i, edge in enumerate(edges))
+
+        cleared = type(self)(
+            tuple(Box(box.column, moved(box.lower), moved(box.upper)) for box in self.boxes)
+        )
+        return cleared, cleared.contains(proba, prediction)
 
     def priority(
         self, proba: FloatArray, prediction: IntArray, rule: DecisionRule | None = None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, Mask, both_columns
 from abstain._kernels.confusion import linear_gain
+from abstain._numerics import ROUNDING, clear_edge
 from abstain.regions._base import Region, finite_or_none
 from abstain.rules import DecisionRule
 
@@ -42,6 +43,25 @@ class GainThreshold(Region):
         """Tell for each row whether its expected gain reaches the threshold."""
         mask: Mask = self.score(proba, prediction) >= self.threshold
         return mask
+
+    def cleared(
+        self, proba: FloatArray, prediction: IntArray, *, outwards: bool
+    ) -> tuple[Self, Mask]:
+        """Return the region with its threshold where no row is, and what it withholds."""
+        values, sizes = self.score(proba, prediction), np.abs(self.gains)
+
+        def own_reach(rows: IntArray) -> FloatArray:
+            chosen = both_columns(proba[rows])
+            return ROUNDING * linear_gain(chosen, prediction[rows], sizes)
+
+        threshold = clear_edge(
+            values,
+            self.threshold,
+            ROUNDING * float(sizes.max()),
+            outwards=outwards,
+            own_reach=own_reach,
+        )
+        return replace(self, threshold=threshold), values >= threshold
 
     def priority(
         self, proba: FloatArray, prediction: IntArray, rule: DecisionRule | None = None

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, Mask
+from abstain._numerics import ROUNDING, clear_edge
 from abstain.regions._base import Region
 from abstain.rules import DecisionRule
 
@@ -46,6 +47,19 @@ class Interval(Region):
         """Tell for each row whether its positive probability lies in the interval."""
         p = proba if proba.ndim == 1 else proba[:, 1]
         return (p >= self.lower) & (p <= self.upper)
+
+    def cleared(
+        self, proba: FloatArray, prediction: IntArray, *, outwards: bool
+    ) -> tuple[Self, Mask]:
+        """Return the interval with both ends where no row is, and what it withholds."""
+        p = proba if proba.ndim == 1 else proba[:, 1]
+        ends = self
+        if self.lower <= self.upper:
+            low, high = (ROUNDING * abs(end) for end in (self.lower, self.upper))
+            lower = clear_edge(p, self.lower, low, outwards=outwards)
+            upper = -clear_edge(-p, -self.upper, high, outwards=outwards)
+            ends = self.empty() if lower > upper else type(self)(lower, upper)
+        return ends, ends.contains(p, prediction)
 
     def priority(
         self, proba: FloatArray, prediction: IntArray, rule: DecisionRule | None = None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from abstain import scores
 from abstain._inputs import FloatArray, IntArray, Mask, both_columns
+from abstain._numerics import ROUNDING, clear_edge
 from abstain.regions._base import Region, finite_or_none
 from abstain.rules import DecisionRule
 
@@ -50,6 +51,8 @@ class ScoreThreshold(Region):
                 "cannot be told from one prediction per row. Score new rows with "
                 f"abstain.scores.dropout_variance and withhold from {self.threshold:g} on."
             )
+        if not len(proba):
+            return np.empty(0)
         values = scores.get(self.name)(both_columns(proba), **self.parameters)
         return _checked_score(values, len(proba))
 
@@ -57,6 +60,17 @@ class ScoreThreshold(Region):
         """Tell for each row whether its score reaches the threshold."""
         mask: Mask = self.score(proba, prediction) >= self.threshold
         return mask
+
+    def cleared(
+        self, proba: FloatArray, prediction: IntArray, *, outwards: bool
+    ) -> tuple[Self, Mask]:
+        """Return the region with its threshold where no row is, and what it withholds."""
+        values = self.score(proba, prediction)
+        threshold = self.threshold
+        # The size of a function of the user's is not known, and chance is a number of its own.
+        if isinstance(self.name, str) and not scores.is_own(self.name) and self.name != "random":
+            threshold = clear_edge(values, threshold, ROUNDING, outwards=outwards)
+        return replace(self, threshold=threshold), values >= threshold
 
     def priority(
         self, proba: FloatArray, prediction: IntArray, rule: DecisionRule | None = None

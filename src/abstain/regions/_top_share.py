@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, Mask, both_columns
 from abstain._kernels.confusion import top_share
+from abstain._numerics import ROUNDING, clear_edge
 from abstain.regions._base import Region, finite_or_none
 from abstain.rules import DecisionRule
 
@@ -41,6 +42,14 @@ class TopShare(Region):
         """Tell for each row whether its top share is at most the threshold."""
         mask: Mask = self.share(proba) <= self.threshold
         return mask
+
+    def cleared(
+        self, proba: FloatArray, prediction: IntArray, *, outwards: bool
+    ) -> tuple[Self, Mask]:
+        """Return the region with its threshold where no row is, and what it withholds."""
+        share = self.share(proba)
+        threshold = -clear_edge(-share, -self.threshold, ROUNDING, outwards=outwards)
+        return replace(self, threshold=threshold), share <= threshold
 
     def score(self, proba: FloatArray, prediction: IntArray) -> FloatArray:
         """Return the chance that a row's class is not among its k most probable ones."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from abstain._inputs import FloatArray
+from abstain._inputs import FloatArray, whole_rows
+from abstain.summaries import WEIGHT_TOLERANCE
 
 __all__ = ["score_threshold"]
 
@@ -15,15 +16,15 @@ def score_threshold(
     """Return the lowest threshold such that the rows at or above it fit the capacity.
 
     Rows with equal scores stay together, so the weight at or above the threshold may be less
-    than the capacity, never more. Infinity when not even the highest score fits.
+    than the capacity, never more than by rounding. Infinity when not even the highest score fits.
     """
     if sample_weight is None:
-        return _unit_threshold(score, int(capacity))
+        return _unit_threshold(score, whole_rows(min(capacity, len(score))))
     order = np.argsort(-score, kind="stable")
     ordered = score[order]
     taken = np.cumsum(sample_weight[order])
     last_of_tie = np.append(ordered[1:] != ordered[:-1], True)
-    fits = last_of_tie & (taken <= capacity)
+    fits = last_of_tie & (taken <= capacity + WEIGHT_TOLERANCE * taken[-1])
     return float(ordered[np.flatnonzero(fits)[-1]]) if fits.any() else np.inf
 
 
