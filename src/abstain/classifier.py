@@ -39,10 +39,12 @@ from abstain._inputs import (
     FloatArray,
     Mask,
     Scale,
+    as_array,
     check_budget,
     check_labels,
     check_proba,
     check_sample_weight,
+    label_array,
     read_scores,
 )
 from abstain.abstainer import Abstainer
@@ -174,6 +176,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        y = _all_labelled(y)
         check_classification_targets(y)
         labels: NDArray[Any] = column_or_1d(y, warn=True)
         X, labels = indexable(X, labels)
@@ -445,6 +448,23 @@ def abstention_scorer(
         return value if chosen.greater_is_better else -value
 
     return score
+
+
+def _all_labelled(y: Any) -> Any:
+    """Return labels as scikit-learn takes them; raise for what it would make a class of."""
+    given = as_array(y)
+    several = isinstance(given, list | tuple)
+    if several and any(isinstance(one, list | tuple) or np.ndim(one) for one in given):
+        return y
+    if not several:
+        array = np.asarray(given)
+        # What scikit-learn knows about, and says in words of its own.
+        if array.ndim != 1 or array.dtype.kind == "c":
+            return y
+    labels = label_array(given, "y")
+    if labels.dtype.kind == "O" and len({*map(type, labels.tolist())}) > 1:
+        raise TypeError("`y` must have labels of one type: text, numbers or booleans.")
+    return labels if np.asarray(given).dtype.kind in "OT" else given
 
 
 def _fitted(estimator: Any, X: Any, y: NDArray[Any], weight: FloatArray | None) -> Any:

@@ -179,7 +179,9 @@ class Decisions(Generic[P]):
 
     @property
     def abstention_rate(self) -> float:
-        """The fraction of the (weighted) rows that is withheld."""
+        """The fraction of the (weighted) rows that is withheld; 0 where there is no row."""
+        if not len(self):
+            return 0.0
         return float(np.average(self.abstain, weights=self.sample_weight))
 
     @cached_property
@@ -261,6 +263,8 @@ class Decisions(Generic[P]):
             return self._spread(self.decided.gain, np.nan, 0.0)
         if self.values is not None:
             return self.values
+        if not len(self):
+            return np.empty(0)
         score = self.choice.region.score(self.compact, self.columns)
         if score is not None:
             return score
@@ -383,7 +387,8 @@ class Decisions(Generic[P]):
         "over capacity" where that is why), ``prediction``, ``threshold``
         (the probability from which on the positive class is predicted, the same in every row;
         only where the rule is a threshold), ``gain`` and the probability of each class as ``p_``
-        and its name. Scores that came as an array
+        and its name. A column of yours that is called as one of ours keeps its name, and ours
+        begins with ``abstain_``. Scores that came as an array
         give a frame of pandas, Polars or PyArrow, the first of them that is installed.
         """
         columns: dict[str, Any] = {
@@ -398,6 +403,7 @@ class Decisions(Generic[P]):
         columns["gain"] = self.gain
         for name, values in zip(self.classes.tolist(), self.proba.T, strict=True):
             columns[f"p_{name}"] = values
+        columns = {_free(name, self.carried): values for name, values in columns.items()}
         return to_native_frame(columns, like=self.frame, carried=self.carried, rows=self.rows)
 
     def report(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
@@ -472,3 +478,10 @@ def unknown_metric(name: str) -> str:
             f"estimated. Call abstain.metrics.register(metric), then load the policy again."
         ]
     )
+
+
+def _free(name: str, taken: tuple[str, ...]) -> str:
+    """Return what a column of ours is called beside columns of the user's."""
+    while name in taken:
+        name = f"abstain_{name}"
+    return name

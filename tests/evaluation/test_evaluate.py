@@ -180,3 +180,62 @@ def test_errors(clinic):
         evaluate(decisions, clinic.y_target, groups=[1, 2])
     with pytest.raises(ValueError, match="`groups` must be one-dimensional"):
         evaluate(decisions, clinic.y_target, groups=np.zeros((2_000, 1)))
+
+
+def few(weight=None):
+    rng = np.random.default_rng(0)
+    y = np.arange(24) % 2
+    proba = np.column_stack([1 - y, y]) * 0.5 + rng.dirichlet([1, 1], size=24) * 0.5
+    how = {"calibration": "identity", "shift": "none", "random_state": 0}
+    return Abstainer("accuracy", budget=0.25, **how).fit(proba, y).decide(proba, weight), y
+
+
+@pytest.mark.filterwarnings("ignore:Too few rows")
+def test_a_group_that_weighs_nothing_has_no_metric():
+    weight = np.repeat([0.0, 1.0], 12)
+    decisions, y = few(weight)
+    found = evaluate(decisions, y, groups=np.repeat(["none", "some"], 12)).groups
+    nothing = found["none"]["accuracy"]
+    assert nothing.n == 12
+    assert np.isnan([nothing.abstention_rate, nothing.all, nothing.kept, nothing.withheld]).all()
+    assert np.isfinite(found["some"]["accuracy"].all)
+
+
+@pytest.mark.filterwarnings("ignore:Too few rows")
+@pytest.mark.parametrize("gap", [None, np.nan, float("nan")])
+def test_rows_without_a_group_are_one_of_their_own(gap):
+    decisions, y = few()
+    found = evaluate(decisions, y, groups=["a", gap, "(missing)"] * 8)
+    assert [*found.groups] == ["(missing)", "a", "((missing))"]
+    assert {by["accuracy"].n for by in found.groups.values()} == {8}
+
+
+@pytest.mark.filterwarnings("ignore:Too few rows")
+def test_groups_that_read_the_same_stay_apart():
+    decisions, y = few()
+    found = evaluate(decisions, y, groups=[1, "1", 2**53, 2**53 + 1] * 6)
+    assert len(found.groups) == 4
+    assert len(found.to_dict()["groups"]) == 4
+    assert len({*found.to_frame()["group"]}) == 5
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([True, 1] * 12, "both booleans and numbers"),
+        ([(1, 2), (3, 4)] * 12, "one-dimensional"),
+        ([{}, {}] * 12, "must be text, numbers, dates or the like"),
+        ([1, 2], "same number of rows"),
+    ],
+)
+def test_what_is_no_group_is_refused(groups, message):
+    decisions, y = few()
+    with pytest.raises((TypeError, ValueError), match=message):
+        evaluate(decisions, y, groups=groups)
+
+
+def test_there_is_an_end_to_groups(monkeypatch):
+    monkeypatch.setattr("abstain.evaluation._groups.MOST_GROUPS", 20)
+    decisions, y = few()
+    with pytest.raises(ValueError, match="at most 20 groups; got 24"):
+        evaluate(decisions, y, groups=range(24))

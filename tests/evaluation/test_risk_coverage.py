@@ -68,3 +68,17 @@ def test_errors():
         risk_coverage([], [])
     with pytest.raises(ValueError, match="finite"):
         risk_coverage([np.nan], [1])
+
+
+def test_extreme_losses_and_weights_give_finite_areas():
+    curve = risk_coverage([1e150, 0, -1e150], [1, 2, 3])
+    assert np.isfinite([curve.aurc, curve.augrc, curve.excess_aurc]).all()
+    curve = risk_coverage([0, 1, 1], [1, 2, 3], sample_weight=[1e300, 1e300, 1e-300])
+    assert 0 <= curve.aurc <= 1
+    assert curve.augrc == pytest.approx(0.125)
+    tiny = risk_coverage([0, 1], [1, 2], sample_weight=[5e-324, 5e-324])
+    assert 0 <= tiny.augrc <= 1
+    with pytest.raises(ValueError, match="at most 1e\\+150 in size"):
+        risk_coverage([0, 1.7e308], [1, 2])
+    with pytest.raises(ValueError, match="add up to a finite number"):
+        risk_coverage([0, 1], [1, 2], sample_weight=[1.7e308, 1.7e308])

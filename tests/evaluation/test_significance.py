@@ -81,3 +81,27 @@ def test_errors():
         best_methods([1.0, 2.0])
     with pytest.raises(ValueError, match='`procedure` must be "signed-rank" or "paper"'):
         best_methods([[1.0]], procedure="t-test")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ([], [], "not empty"),
+        ([1, 2], [1], "paired"),
+        ([1, np.nan], [1, 2], "must not be NaN"),
+        (["a"], [1], "must be numbers"),
+    ],
+)
+def test_what_is_not_paired_is_refused(first, second, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        signed_rank_test(first, second)
+
+
+def test_the_best_and_the_worst_there_is_differ():
+    assert signed_rank_test([np.inf] * 6, [-np.inf] * 6) < 0.05
+    assert signed_rank_test([np.inf] * 6, [np.inf] * 6) == 1.0
+
+
+def test_the_exact_procedure_has_an_end():
+    with pytest.raises(ValueError, match="for at most 1,000 repeats; got 1,001"):
+        best_methods(np.zeros((2, 1_001)), procedure="paper")

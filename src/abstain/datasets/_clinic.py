@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from abstain._inputs import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray, check_generator
 from abstain.datasets._simulations import simulate_binary_normal
 from abstain.shift import adapt_proba
 
@@ -66,7 +66,7 @@ def screening_clinic(
     >>> round(float(clinic.y_val.mean()), 2), round(float(clinic.y_target.mean()), 2)
     (0.1, 0.34)
     """
-    rng = np.random.default_rng(random_state)
+    rng = check_generator(random_state)
     val = simulate_binary_normal(n_val, positive_rate=VALIDATION_RATE, random_state=rng)
     target = simulate_binary_normal(n_target, positive_rate=TARGET_RATE, random_state=rng)
     # The model learned at the validation proportions and does not know that they moved.

@@ -12,13 +12,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._inputs import FloatArray, IntArray, check_priors
+from abstain._inputs import (
+    FloatArray,
+    IntArray,
+    check_fraction,
+    check_generator,
+    check_number,
+    check_priors,
+    check_whole,
+    float_array,
+)
 
 __all__ = ["Simulation", "simulate_binary_normal", "simulate_four_class_normal"]
 
 FOUR_CLASS_PRIORS = (0.4, 0.3, 0.2, 0.1)
 FOUR_CLASS_MEANS = (-8.0, -3.0, 3.0, 4.0)
 FOUR_CLASS_SDS = (4.0, 3.0, 3.0, 2.0)
+MOST_ROWS = 100_000_000
+#: Of means and standard deviations, so that squares of what is drawn are finite.
+LARGEST = 1e70
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +67,12 @@ def simulate_binary_normal(
     Parameters
     ----------
     n_samples : int
-        How many examples (the paper's n).
+        How many examples (the paper's n), at most a hundred million.
     positive_rate : float
         The proportion of positives (q).
     mean_negative, mean_positive, sd_negative, sd_positive : float
-        The normal distribution of the scores of each class (mu and sigma).
+        The normal distribution of the scores of each class (mu and sigma); up to 1e70, and a
+        standard deviation from 1e-70 on.
     random_state : int, Generator or None
         Seeds the draws.
 
@@ -73,13 +86,16 @@ def simulate_binary_normal(
     >>> simulation.scores.shape, simulation.proba.shape
     ((1000,), (1000, 2))
     """
-    return _simulate(
-        n_samples,
-        [1 - positive_rate, positive_rate],
-        [mean_negative, mean_positive],
-        [sd_negative, sd_positive],
-        random_state,
-    )
+    rate = check_fraction(positive_rate, name="positive_rate")
+    mean = [
+        check_number(mean_negative, name="mean_negative"),
+        check_number(mean_positive, name="mean_positive"),
+    ]
+    sd = [
+        check_number(sd_negative, name="sd_negative"),
+        check_number(sd_positive, name="sd_positive"),
+    ]
+    return _simulate(n_samples, [1 - rate, rate], mean, sd, random_state)
 
 
 def simulate_four_class_normal(
@@ -95,7 +111,7 @@ def simulate_four_class_normal(
     Parameters
     ----------
     n_samples : int
-        How many examples.
+        How many examples, at most a hundred million.
     priors, means, sds : array-like of shape (4,)
         Proportion, mean and standard deviation of each class.
     random_state : int, Generator or None
@@ -116,8 +132,20 @@ def simulate_four_class_normal(
 def _simulate(
     n_samples: int, priors: ArrayLike, means: ArrayLike, sds: ArrayLike, random_state: Any
 ) -> Simulation:
-    rng = np.random.default_rng(random_state)
-    mean, sd = (np.asarray(values, dtype=np.float64) for values in (means, sds))
+    rng = check_generator(random_state)
+    check_whole(n_samples, name="n_samples", least=1, most=MOST_ROWS)
+    mean, sd = float_array(means, "means"), float_array(sds, "sds")
+    if mean.ndim != 1 or mean.shape != sd.shape or len(mean) < 2:
+        raise ValueError(
+            f"`means` and `sds` must have one number for each class; got shapes {mean.shape} and "
+            f"{sd.shape}."
+        )
+    if not (np.abs(mean) <= LARGEST).all():
+        raise ValueError(f"`means` must be finite, at most {LARGEST:g}; got {mean.tolist()}.")
+    if not ((sd >= 1 / LARGEST) & (sd <= LARGEST)).all():
+        raise ValueError(
+            f"`sds` must be above 0, from {1 / LARGEST:g} to {LARGEST:g}; got {sd.tolist()}."
+        )
     prior = check_priors(priors, n_classes=len(mean))
     y = rng.choice(len(prior), size=n_samples, p=prior)
     scores = rng.normal(mean[y], sd[y])

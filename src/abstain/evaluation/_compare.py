@@ -6,7 +6,7 @@ The protocol of the paper's tables, for a user's own data and methods.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,8 +20,12 @@ from abstain._inputs import (
     IntArray,
     Scale,
     check_budget,
+    check_generator,
     check_same_length,
     check_scores,
+    check_whole,
+    float_array,
+    label_array,
     read_labelled,
     read_scores,
 )
@@ -39,6 +43,8 @@ __all__ = ["Dataset", "compare"]
 
 #: The name of the method that withholds what helps the metric most.
 DELTA_METRIC = "delta-metric"
+
+MOST_REPEATS = 1_000_000
 
 MethodLike = str | Callable[[FloatArray], FloatArray] | Mapping[str, Any]
 
@@ -82,11 +88,15 @@ class Dataset:
             name="scores_target",
             n_classes=scores_val.shape[1],
         )
-        y_val, y = np.asarray(self.y_val), np.asarray(self.y_target)
+        y_val, y = label_array(self.y_val, "y_val"), label_array(self.y_target, "y_target")
         check_same_length(scores_val=scores_val, y_val=y_val)
         check_same_length(scores_target=scores, y_target=y)
-        samples = None if self.samples_target is None else np.asarray(self.samples_target)
-        if samples is not None and samples.shape[1] != len(y):
+        samples = (
+            None
+            if self.samples_target is None
+            else float_array(self.samples_target, "samples_target")
+        )
+        if samples is not None and samples.shape[1:2] != (len(y),):
             raise ValueError(
                 f"`samples_target` must hold every target row in each draw; {len(y)} rows, got "
                 f"shape {samples.shape}."
@@ -157,7 +167,8 @@ def compare(
     budgets : sequence of float or int
         The largest fractions that may be withheld, or as whole numbers counts.
     repeats : int
-        How many bootstrap resamples of validation and target; all methods see the same.
+        How many bootstrap resamples of validation and target, at most a million; all methods see
+        the same.
     priors : array-like of shape (n_classes,), optional
         Class proportions to simulate in the target; see :func:`shifted_rows`.
     calibration, shift : str or object
@@ -190,13 +201,20 @@ def compare(
     [('delta-metric', True), ('random', False)]
     """
     chosen = metric_registry.get(metric)
+    if isinstance(budgets, str) or not isinstance(budgets, Iterable):
+        raise TypeError(
+            f"`budgets` must be a sequence of budgets, such as [0.1]; got {budgets!r}."
+        )
     allowed = [check_budget(budget, name="budgets") for budget in budgets]
-    if repeats < 1:
-        raise ValueError(f"`repeats` must be at least 1; got {repeats!r}.")
+    if not allowed:
+        raise ValueError("`budgets` is empty; pass at least one, such as 0.1.")
+    check_whole(repeats, name="repeats", least=1, most=MOST_REPEATS)
     ways = {name: _parameters(way) for name, way in _named(methods).items()}
-    named = {"": datasets} if isinstance(datasets, Dataset) else dict(datasets)
+    named = {"": datasets} if isinstance(datasets, Dataset) else datasets
+    if not isinstance(named, Mapping) or not named:
+        raise TypeError("`datasets` must be a Dataset, or a mapping of names to them.")
     arrays = {name: dataset._checked(chosen) for name, dataset in named.items()}
-    rng = np.random.default_rng(random_state)
+    rng = check_generator(random_state)
     values: dict[tuple[str, tuple[str, str]], list[float]] = {}
     for _ in shown(range(repeats), "compare", show=progress):
         for name, whole in arrays.items():
@@ -211,6 +229,10 @@ def compare(
 def _named(methods: Sequence[str] | Mapping[str, MethodLike]) -> dict[str, MethodLike]:
     if isinstance(methods, str):
         raise TypeError("`methods` must be a sequence of names or a mapping; got a single name.")
+    if not isinstance(methods, Mapping) and not (
+        isinstance(methods, Iterable) and all(isinstance(name, str) for name in methods)
+    ):
+        raise TypeError("`methods` must be a sequence of names or a mapping.")
     named: dict[str, MethodLike] = (
         dict(methods) if isinstance(methods, Mapping) else {name: name for name in methods}
     )
@@ -221,6 +243,11 @@ def _named(methods: Sequence[str] | Mapping[str, MethodLike]) -> dict[str, Metho
 
 def _parameters(method: MethodLike) -> dict[str, Any]:
     """Return the parameters of Abstainer that a method stands for."""
+    if not isinstance(method, str | Mapping) and not callable(method):
+        raise TypeError(
+            f"`methods` must be names of scores, functions or parameters of Abstainer; got "
+            f"{type(method).__name__}."
+        )
     if isinstance(method, Mapping):
         return dict(method)
     return {} if method == DELTA_METRIC else {"score": method, "decision": "argmax"}

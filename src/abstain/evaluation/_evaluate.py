@@ -11,11 +11,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from abstain import metrics as metric_registry
 from abstain._display import block, next_steps, number, sentence, table
-from abstain._inputs import ClassOrder, Mask, check_labels, check_level, to_native_frame
+from abstain._inputs import (
+    ClassOrder,
+    Mask,
+    check_labels,
+    check_level,
+    group_names,
+    label_array,
+    to_native_frame,
+)
 from abstain._numerics import aligned, plain, progress
 from abstain.decisions import Decisions, check_decisions
 from abstain.estimation import LEVEL, EstimatedValue
-from abstain.evaluation._groups import group_rows, grouping, label_in, listed, too_few
+from abstain.evaluation._groups import (
+    group_rows,
+    grouping,
+    label_in,
+    label_of,
+    listed,
+    too_few,
+)
 from abstain.evaluation._intervals import realised_interval
 from abstain.evaluation._risk_coverage import RiskCoverage, risk_coverage
 from abstain.exceptions import AssumptionWarning, warn_user
@@ -36,7 +51,7 @@ class Realised:
     n : int
         How many rows there are.
     abstention_rate : float
-        The (weighted) share of them that is withheld.
+        The (weighted) share of them that is withheld; NaN where all of them weigh nothing.
     all, kept, withheld : float
         The metric on all of them, on the kept and on the withheld; NaN where not defined. Rows
         without a score, and rows whose label was known, are no part of these: nothing was
@@ -123,13 +138,21 @@ class Evaluation:
 
     def _groups_to_dict(self) -> dict[Any, Any]:
         found: dict[Any, Any] = {}
-        for label, by_metric in self.groups.items():
+        for (label, by_metric), named in zip(self.groups.items(), self._named(), strict=True):
             values = {name: asdict(one) for name, one in by_metric.items()}
-            if isinstance(label, tuple):
-                found.setdefault(label[0], {})[label[1]] = values
+            if grouping(label):
+                found.setdefault(grouping(label), {})[named] = values
             else:
-                found[label] = values
+                found[named] = values
         return found
+
+    def _named(self) -> list[str]:
+        """Return the name of each group, different within a grouping."""
+        by_grouping: dict[str, list[Any]] = {}
+        for label in self.groups:
+            by_grouping.setdefault(grouping(label), []).append(label_of(label))
+        names = {name: iter(group_names(labels)) for name, labels in by_grouping.items()}
+        return [next(names[grouping(label)]) for label in self.groups]
 
     def to_frame(self) -> Any:
         """Return one row per metric and group, those of all rows first.
@@ -141,9 +164,10 @@ class Evaluation:
         that is installed.
         """
         rows = [
-            {"metric": name, "grouping": grouping(label), "group": label_in(label)}
-            | _flat(asdict(found))
-            for label, by_metric in [("", self.realised), *self.groups.items()]
+            {"metric": name, "grouping": grouping(label), "group": named} | _flat(asdict(found))
+            for named, (label, by_metric) in zip(
+                ["", *self._named()], [("", self.realised), *self.groups.items()], strict=True
+            )
             for name, found in by_metric.items()
         ]
         columns = {key: [row[key] for row in rows] for key in rows[0]}
@@ -248,9 +272,11 @@ def evaluate(
     y_true : array-like of shape (n,)
         True labels of the same rows.
     groups : array-like of shape (n,), or mapping of str to these, or frame, optional
-        Which group each row belongs to, such as a hospital or a sex. Abstaining can help some
-        groups and harm others, which the whole does not show. Several, as a mapping or the
-        columns of a frame, are each taken by themselves.
+        Which group each row belongs to, such as a hospital or a sex; at most 5,000 of them.
+        Abstaining can help some groups and harm others, which the whole does not show. Several,
+        as a mapping or the columns of a frame, are each taken by themselves. Rows without a group
+        (None, NaN, NA, masked) are the group "(missing)". Of a group that weighs nothing no
+        metric is defined.
     metrics : Metric or str, or a sequence of them
         More metrics to compute beside the one the decisions were made for.
     level : float, optional
@@ -290,12 +316,13 @@ def evaluate(
     """
     check_decisions(decisions)
     n = len(decisions)
-    if decisions.rows is not None and len(np.asarray(y_true)) != n:
+    labels = label_array(y_true, "y_true")
+    if decisions.rows is not None and len(labels) != n:
         raise ValueError(
-            f"`y_true` must have one label per row that is left; {len(np.asarray(y_true))} "
+            f"`y_true` must have one label per row that is left; {len(labels)} "
             f"labels, {n} rows, as others were dropped. Pass y_true[decisions.rows]."
         )
-    codes = check_labels(y_true, classes=decisions.classes, n_rows=n, name="y_true")
+    codes = check_labels(labels, classes=decisions.classes, n_rows=n, name="y_true")
     own = decisions.metric
     more = metric_registry.get_several(metrics)
     order = ClassOrder(decisions.classes, decisions.classes, decisions.positive)
@@ -353,7 +380,9 @@ class _Judge:
     def realised(self, metric: Metric, rows: Mask) -> Realised:
         withheld = self.decisions.abstain
         weight = self.decisions.sample_weight
-        share = np.average(withheld[rows], weights=None if weight is None else weight[rows])
+        counts = np.ones(int(rows.sum())) if weight is None else weight[rows]
+        # Rows that count for nothing, all of them, have no share and no metric.
+        share = np.average(withheld[rows], weights=counts) if counts.any() else np.nan
         predicted = rows & self.predicted
         parts = (predicted, predicted & ~withheld, predicted & withheld)
         everyone, kept, out = (self._value(metric, part) for part in parts)
@@ -369,8 +398,12 @@ class _Judge:
             level=self.level,
         )
 
+    def _counts(self, rows: Mask) -> bool:
+        weight = self.decisions.sample_weight
+        return bool(rows.any() if weight is None else weight[rows].any())
+
     def _value(self, metric: Metric, rows: Mask) -> float:
-        if not rows.any():
+        if not self._counts(rows):
             return float("nan")
         weight = self.decisions.sample_weight
         return metric.observed(
@@ -381,7 +414,7 @@ class _Judge:
         )
 
     def _interval(self, metric: Metric, rows: Mask, value: float) -> tuple[float, float]:
-        if not rows.any():
+        if not self._counts(rows):
             return _NOT_DEFINED
         weight = self.decisions.sample_weight
         return realised_interval(

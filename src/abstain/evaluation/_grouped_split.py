@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abstain._inputs import IntArray, check_same_length
+from abstain._inputs import (
+    IntArray,
+    check_generator,
+    check_labels,
+    check_number,
+    check_same_length,
+    distinct_labels,
+    group_codes,
+    label_array,
+    n_entries,
+)
 
 __all__ = ["grouped_split"]
 
@@ -24,7 +34,7 @@ def grouped_split(
     Parameters
     ----------
     groups : array-like of shape (n,)
-        Which group each row belongs to, such as the patient.
+        Which group each row belongs to, such as the patient; rows of none are one group.
     y : array-like of shape (n,), optional
         Labels that both sides should have in like proportions. Groups are dealt out in random
         order, each to the side that is further behind on the group's rarest label.
@@ -45,23 +55,22 @@ def grouped_split(
     >>> set(patients[first]) & set(patients[second])
     set()
     """
-    if not 0 < fraction < 1:
+    number = check_number(fraction, name="fraction")
+    if not 0 < number < 1:
         raise ValueError(f"`fraction` must be between 0 and 1; got {fraction!r}.")
-    labels = np.asarray(groups)
-    if labels.ndim != 1:
-        raise ValueError(f"`groups` must be one-dimensional; got shape {labels.shape}.")
-    distinct, group = np.unique(labels, return_inverse=True)
+    n = n_entries(groups, name="groups")
+    distinct, group = group_codes(groups, n_rows=n)
     if len(distinct) < 2:
         raise ValueError("`groups` must have at least two groups to split.")
-    codes = np.zeros(len(group), dtype=np.intp)
+    codes = np.zeros(n, dtype=np.intp)
     if y is not None:
-        given = np.asarray(y)
-        check_same_length(groups=labels, y=given)
-        codes = np.unique(given, return_inverse=True)[1]
+        labels = label_array(y, "y")
+        check_same_length(groups=range(n), y=labels)
+        codes = check_labels(labels, classes=distinct_labels(labels, "y"))
     table = np.zeros((len(distinct), codes.max() + 1))
     np.add.at(table, (group, codes), 1.0)
-    order = np.random.default_rng(random_state).permutation(len(distinct))
-    on_first = _dealt(table[order], fraction)
+    order = check_generator(random_state).permutation(len(distinct))
+    on_first = _dealt(table[order], number)
     sides: NDArray[np.bool_] = np.zeros(len(distinct), dtype=bool)
     sides[order] = on_first
     return np.flatnonzero(sides[group]), np.flatnonzero(~sides[group])

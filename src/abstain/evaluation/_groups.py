@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from abstain._inputs import Mask, check_same_length
+from abstain._inputs import Mask, group_codes
 
-__all__ = ["group_rows", "grouping", "label_in", "listed", "too_few"]
+__all__ = ["group_rows", "grouping", "label_in", "label_of", "listed", "too_few"]
 
 # Figures of fewer rows, or of fewer rows of a class, are guesses.
 _FEW_ROWS = 30
 _FEW_OF_A_CLASS = 5
 _MOST_NAMED = 5
-#: What rows without a group are called.
-_MISSING = "(missing)"
+#: How many groups there may be; each is judged by itself, with an interval.
+MOST_GROUPS = 5_000
 
 
 def group_rows(groups: Any, n: int) -> list[tuple[Any, Mask]]:
@@ -29,28 +29,25 @@ def group_rows(groups: Any, n: int) -> list[tuple[Any, Mask]]:
         names = [*groups]
     if names is None:
         return _rows_by_label(groups, n, "groups")
+    given = [*names]
+    if len({*map(str, given)}) != len(given):
+        raise ValueError(
+            f"`groups` must have different names; got {', '.join(map(repr, given))[:200]}."
+        )
     return [
         ((str(name), label), rows)
-        for name in names
+        for name in given
         for label, rows in _rows_by_label(groups[name], n, f"groups[{name!r}]")
     ]
 
 
-def _rows_by_label(groups: ArrayLike, n: int, name: str) -> list[tuple[Any, Mask]]:
-    labels = np.asarray(groups)
-    if labels.ndim != 1:
-        raise ValueError(f"`{name}` must be one-dimensional; got shape {labels.shape}.")
-    check_same_length(decisions=range(n), **{name: labels})
-    values = labels.tolist()
-    # A label that is not equal to itself, or is none, is no label.
-    missing = np.array([value is None or value != value for value in values], dtype=np.bool_)
-    distinct = {*labels[~missing].tolist()}
-    try:
-        known = sorted(distinct)
-    except TypeError:
-        known = sorted(distinct, key=str)
-    found = [(label, labels == label) for label in known]
-    return [*found, (_MISSING, missing)] if missing.any() else found
+def _rows_by_label(groups: Any, n: int, name: str) -> list[tuple[Any, Mask]]:
+    labels, codes = group_codes(groups, n_rows=n, name=name)
+    if len(labels) > MOST_GROUPS:
+        raise ValueError(
+            f"`{name}` must have at most {MOST_GROUPS:,} groups; got {len(labels):,}. Is it an id?"
+        )
+    return [(label, codes == number) for number, label in enumerate(labels)]
 
 
 def too_few(
@@ -82,6 +79,11 @@ def grouping(label: Any) -> str:
     return label[0] if isinstance(label, tuple) else ""
 
 
-def label_in(label: Any) -> str:
+def label_of(label: Any) -> Any:
     """Return the label of a key of groups."""
-    return str(label[1] if isinstance(label, tuple) else label)
+    return label[1] if isinstance(label, tuple) else label
+
+
+def label_in(label: Any) -> str:
+    """Return the label of a key of groups as text."""
+    return str(label_of(label))

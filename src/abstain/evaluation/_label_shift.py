@@ -11,9 +11,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._inputs import FloatArray, IntArray, check_fraction, check_priors
+from abstain._inputs import (
+    FloatArray,
+    IntArray,
+    check_fraction,
+    check_generator,
+    check_labels,
+    check_number,
+    check_priors,
+    check_whole,
+    distinct_labels,
+)
 
 __all__ = ["dirichlet_priors", "shifted_rows", "tweak_one_priors"]
+
+MOST_CLASSES = 1_000_000
+MOST_ROWS = 1_000_000_000
+# Below, a draw is one class and nothing else to all digits, or not even that.
+_LEAST, _MOST = 1e-3, 1e9
 
 
 def shifted_rows(
@@ -36,7 +51,8 @@ def shifted_rows(
         Proportion of each class, in the sorted order of the labels; one number means the second
         class of two. For ratios such as 1:2 divide by their sum.
     size : int, optional
-        How many rows to draw; n when not given, or as many as there are without replacement.
+        How many rows to draw, at most 1e9; n when not given, or as many as there are without
+        replacement.
     replace : bool
         Draw with replacement, or each row at most once.
     random_state : int, Generator or None
@@ -54,15 +70,18 @@ def shifted_rows(
     >>> np.bincount(y[rows]).tolist()
     [20, 10]
     """
-    labels = np.asarray(y)
-    classes, codes = np.unique(labels, return_inverse=True)
+    classes = distinct_labels(y, "y")
     if len(classes) < 2:
         raise ValueError("`y` must have at least two classes for their proportions to shift.")
+    codes = check_labels(y, classes=classes)
     proportions = check_priors(priors, n_classes=len(classes))
     present = np.bincount(codes)
-    if size is None:
+    if size is not None:
+        check_whole(size, name="size", least=0, most=MOST_ROWS)
+    else:
         possible = present[proportions > 0] / proportions[proportions > 0]
-        size = len(codes) if replace else int(possible.min() + 1e-9)
+        # A class of next to no proportion allows for more rows than there are.
+        size = len(codes) if replace else min(int(possible.min() + 1e-9), len(codes))
     counts = _rounded(proportions * size)
     if not replace and (counts > present).any():
         short = classes[np.argmax(counts - present)]
@@ -70,7 +89,7 @@ def shifted_rows(
             f"`size` {size} needs more rows of class {short!r} than there are; draw fewer, or "
             f"pass replace=True."
         )
-    rng = np.random.default_rng(random_state)
+    rng = check_generator(random_state)
     drawn = [
         rng.choice(np.flatnonzero(codes == c), size=count, replace=replace)
         for c, count in enumerate(counts)
@@ -87,9 +106,9 @@ def dirichlet_priors(
     Parameters
     ----------
     n_classes : int
-        How many classes.
+        How many classes, at most a million.
     concentration : float
-        Above 0; small gives strong shifts, large nearly equal classes.
+        Above 0, from 1e-3 to 1e9; small gives strong shifts, large nearly equal classes.
     random_state : int, Generator or None
         Seeds the draw.
 
@@ -107,10 +126,14 @@ def dirichlet_priors(
     >>> round(float(dirichlet_priors(3, random_state=0).sum()), 6)
     1.0
     """
-    if not concentration > 0:
-        raise ValueError(f"`concentration` must be above 0; got {concentration!r}.")
-    rng = np.random.default_rng(random_state)
-    priors: FloatArray = rng.dirichlet(np.full(n_classes, float(concentration)))
+    check_whole(n_classes, name="n_classes", least=1, most=MOST_CLASSES)
+    number = check_number(concentration, name="concentration")
+    if not _LEAST <= number <= _MOST:
+        raise ValueError(
+            f"`concentration` must be above 0, from {_LEAST:g} to {_MOST:g}; got "
+            f"{concentration!r}."
+        )
+    priors: FloatArray = check_generator(random_state).dirichlet(np.full(n_classes, number))
     return priors
 
 
@@ -120,7 +143,7 @@ def tweak_one_priors(n_classes: int, proportion: float, *, tweaked: int = 0) -> 
     Parameters
     ----------
     n_classes : int
-        How many classes.
+        How many classes, at most a million.
     proportion : float
         The share of the tweaked class, in [0, 1].
     tweaked : int
@@ -136,6 +159,9 @@ def tweak_one_priors(n_classes: int, proportion: float, *, tweaked: int = 0) -> 
     [0.8, 0.1, 0.1]
     """
     share = check_fraction(proportion, name="proportion")
+    check_whole(n_classes, name="n_classes", least=2, most=MOST_CLASSES)
+    if isinstance(tweaked, bool) or not isinstance(tweaked, int | np.integer):
+        raise TypeError(f"`tweaked` must be the number of a class; got {tweaked!r}.")
     if not 0 <= tweaked < n_classes:
         raise ValueError(f"`tweaked` must be a class from 0 to {n_classes - 1}; got {tweaked!r}.")
     priors = np.full(n_classes, (1 - share) / (n_classes - 1))

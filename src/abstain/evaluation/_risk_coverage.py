@@ -16,6 +16,9 @@ from abstain._inputs import FloatArray, check_same_length, check_sample_weight, 
 
 __all__ = ["RiskCoverage", "risk_coverage"]
 
+#: Of a loss, so that sums and differences of them are finite.
+LARGEST = 1e150
+
 
 @dataclass(frozen=True, eq=False)
 class RiskCoverage:
@@ -54,11 +57,13 @@ def risk_coverage(
     Parameters
     ----------
     loss : array-like of shape (n,)
-        Each example's loss, such as 1 where the prediction is wrong and 0 elsewhere.
+        Each example's loss, such as 1 where the prediction is wrong and 0 elsewhere; at most
+        1e150 in size.
     score : array-like of shape (n,)
         Each example's uncertainty; the highest are withheld first.
     sample_weight : array-like of shape (n,), optional
-        How much each example counts; a whole number equals repetition.
+        How much each example counts; a whole number equals repetition. Weights that add up to
+        less than 1 are taken as parts of one example.
 
     Returns
     -------
@@ -100,21 +105,34 @@ def risk_coverage(
         raise ValueError("`loss` is empty; pass at least one example.")
     if not (np.isfinite(losses).all() and not np.isnan(scores).any()):
         raise ValueError("`loss` must be finite and `score` must not be NaN.")
+    if np.abs(losses).max() > LARGEST:
+        raise ValueError(f"`loss` must be at most {LARGEST:g} in size; use a larger unit.")
     weight = check_sample_weight(sample_weight, n_rows=n)
     weights = np.ones(n) if weight is None else weight
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weights.sum()):
+            raise ValueError("`sample_weight` must add up to a finite number.")
+    total = float(weights.sum())
+    if total < 1:
+        weights = weights / total
+    # In a unit above the largest loss, so that no sum overflows; a power of two rounds nothing.
+    unit = max(int(np.frexp(np.abs(losses).max())[1]), 0)
+    losses = np.ldexp(losses, -unit)
     order = np.argsort(scores, kind="stable")
     shared = _shared(losses[order], scores[order], weights[order])
     taken = np.cumsum(weights[order])
     suffered = np.cumsum(shared * weights[order])
     best = np.argsort(losses, kind="stable")
     aurc = _aurc(shared, weights[order])
+    selective = np.divide(suffered, taken, out=np.zeros(n), where=taken > 0)
+    excess = aurc - _aurc(losses[best], weights[best])
     return RiskCoverage(
         coverage=taken / taken[-1],
-        selective_risk=np.divide(suffered, taken, out=np.zeros(n), where=taken > 0),
-        generalised_risk=suffered / taken[-1],
-        aurc=aurc,
-        augrc=_augrc(shared, weights[order]),
-        excess_aurc=aurc - _aurc(losses[best], weights[best]),
+        selective_risk=np.ldexp(selective, unit),
+        generalised_risk=np.ldexp(suffered / taken[-1], unit),
+        aurc=float(np.ldexp(aurc, unit)),
+        augrc=float(np.ldexp(_augrc(shared, weights[order]), unit)),
+        excess_aurc=float(np.ldexp(excess, unit)),
     )
 
 
@@ -144,4 +162,5 @@ def _aurc(loss: FloatArray, weight: FloatArray) -> float:
 def _augrc(loss: FloatArray, weight: FloatArray) -> float:
     total = weight.sum()
     suffered = np.cumsum(weight * loss) - weight * loss
-    return float(np.sum(weight * suffered + loss * weight * (weight + 1) / 2) / total**2)
+    share = weight / total
+    return float(np.sum(share * (suffered / total) + share * loss * ((share + 1 / total) / 2)))

@@ -12,11 +12,14 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abstain._inputs import FloatArray, check_fraction
+from abstain._inputs import FloatArray, check_fraction, float_array
 
 __all__ = ["Procedure", "best_methods", "signed_rank_test"]
 
 Procedure = Literal["signed-rank", "paper"]
+
+#: Of the exact procedure, which takes a time that grows with their square.
+MOST_REPEATS = 1_000
 
 
 def best_methods(
@@ -39,7 +42,8 @@ def best_methods(
     procedure : {"signed-rank", "paper"}
         ``"signed-rank"`` tests with :func:`signed_rank_test`. ``"paper"`` ranks as the paper's
         own analysis did: ties of the differences ranked in their order, zeros ranked but
-        counted for neither side, and a statistic equal to the critical value not significant.
+        counted for neither side, and a statistic equal to the critical value not significant;
+        for at most 1,000 repeats.
 
     Returns
     -------
@@ -62,7 +66,7 @@ def best_methods(
     >>> best_methods([rounds, rounds + 0.1, rounds + 0.1]).tolist()
     [False, True, True]
     """
-    table = np.asarray(values, dtype=np.float64)
+    table = float_array(values, "values")
     if table.ndim != 2 or table.shape[0] < 1 or table.shape[1] < 1:
         raise ValueError(
             f"`values` must have a row per method and a column per repeat; got shape "
@@ -71,14 +75,23 @@ def best_methods(
     if procedure not in get_args(Procedure):
         raise ValueError(f'`procedure` must be "signed-rank" or "paper"; got {procedure!r}.')
     check_fraction(level, name="level")
+    if procedure == "paper" and table.shape[1] > MOST_REPEATS:
+        raise ValueError(
+            f'`procedure` "paper" is exact, for at most {MOST_REPEATS:,} repeats; got '
+            f'{table.shape[1]:,}. Pass procedure="signed-rank".'
+        )
     # A repeat in which a method has no value counts as its worst.
-    table = np.nan_to_num(table if greater_is_better else -table, nan=-np.inf)
+    table = table if greater_is_better else -table
+    table = np.where(np.isnan(table), -np.inf, table)
     wins = [sum(_beats(own, other) for other in table) for own in table]
-    top = table[int(np.argmax(wins))]
+    best = int(np.argmax(wins))
+    top = table[best]
     if procedure == "paper":
         critical = _critical_value(table.shape[1], level)
         return np.array([_paper_statistic(top, own) >= critical for own in table])
-    return np.array([signed_rank_test(top, own) > level for own in table])
+    return np.array(
+        [k == best or signed_rank_test(top, own) > level for k, own in enumerate(table)]
+    )
 
 
 def signed_rank_test(first: ArrayLike, second: ArrayLike) -> float:
@@ -104,17 +117,25 @@ def signed_rank_test(first: ArrayLike, second: ArrayLike) -> float:
     """
     from scipy.stats import wilcoxon
 
-    difference = _difference(
-        np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    )
+    own, other = float_array(first, "first"), float_array(second, "second")
+    if own.ndim != 1 or own.shape != other.shape or not own.size:
+        raise ValueError(
+            f"`first` and `second` must be one-dimensional, paired and not empty; got shapes "
+            f"{own.shape} and {other.shape}."
+        )
+    if np.isnan(own).any() or np.isnan(other).any():
+        raise ValueError("`first` and `second` must not be NaN: leave out these pairs.")
+    difference = _difference(own, other)
     if not difference.any():
         return 1.0
     return float(wilcoxon(difference, alternative="greater", zero_method="zsplit").pvalue)
 
 
 def _difference(first: FloatArray, second: FloatArray) -> FloatArray:
-    both = np.isinf(first) & np.isinf(second)
-    difference: FloatArray = np.subtract(first, second, out=np.zeros_like(first), where=~both)
+    # Equal ones differ by nothing, also where both are infinite.
+    apart = first != second
+    with np.errstate(over="ignore"):
+        difference: FloatArray = np.subtract(first, second, out=np.zeros_like(first), where=apart)
     # What differs in the twelfth digit is the same number computed in another order.
     difference[np.abs(difference) < 1e-12] = 0.0
     return difference

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,12 @@ from abstain._numerics import plain
 
 __all__ = ["Cell", "ResultTable"]
 
+_LATEX = {
+    **{sign: f"\\{sign}" for sign in "%_&#${}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
 _STARS = sentence("* among the best of its column", soft=True)
 
 
@@ -90,7 +96,7 @@ class ResultTable:
 
     def to_markdown(self) -> str:
         """Return the table in Markdown; the best of a column are bold."""
-        lines = self._grid("**{}**", reference=" ({})")
+        lines = self._grid("**{}**", reference=" ({})", escaped=_markdown)
         n_head = len(self.column_names)
         heads = [" ".join(filter(None, parts)) for parts in zip(*lines[:n_head], strict=True)]
         n_rows = len(self.row_names)
@@ -100,11 +106,10 @@ class ResultTable:
 
     def to_latex(self) -> str:
         """Return the table in LaTeX; the best of a column are bold."""
-        lines = self._grid(r"\textbf{{{}}}", reference=" ({})")
+        lines = self._grid(r"\textbf{{{}}}", reference=" ({})", escaped=_latex)
         n_head, n_rows = len(self.column_names), len(self.row_names)
         columns = "l" * n_rows + "r" * (len(lines[0]) - n_rows)
-        escaped = [[_latex(part) for part in line] for line in lines]
-        body = [" & ".join(line) + r" \\" for line in escaped]
+        body = [" & ".join(line).replace("±", r"$\pm$") + r" \\" for line in lines]
         inner = [*body[:n_head], r"\hline", *body[n_head:]]
         return "\n".join(
             [rf"\begin{{tabular}}{{{columns}}}", r"\hline", *inner, r"\hline", r"\end{tabular}"]
@@ -147,19 +152,25 @@ class ResultTable:
         of = f" of {self.title!r}" if self.title else ""
         return f"<ResultTable{of}: {len(rows)} x {len(columns)}; print(table.to_text())>"
 
-    def _grid(self, best: str, *, reference: str) -> list[list[str]]:
+    def _grid(
+        self, best: str, *, reference: str, escaped: Callable[[str], str] | None = None
+    ) -> list[list[str]]:
         """Return the table as lines of text, the names of rows and columns included."""
+        name = _in_one_line if escaped is None else escaped
         columns = list(dict.fromkeys(cell.column for cell in self.cells))
         rows = list(dict.fromkeys(cell.row for cell in self.cells))
         placed = {(cell.row, cell.column): cell for cell in self.cells}
         n_head = len(self.column_names)
         lines = [
-            [*_heads(self.row_names, last=k == n_head - 1), *(column[k] for column in columns)]
+            [
+                *map(name, _heads(self.row_names, last=k == n_head - 1)),
+                *(name(column[k]) for column in columns),
+            ]
             for k in range(n_head)
         ]
         for row in rows:
             found = [placed.get((row, column)) for column in columns]
-            lines.append([*row, *(_printed(cell, best, reference) for cell in found)])
+            lines.append([*map(name, row), *(_printed(cell, best, reference) for cell in found)])
         return lines
 
 
@@ -186,7 +197,13 @@ def _printed(cell: Cell | None, best: str, reference: str) -> str:
     return own if cell.reference is None else own + reference.format(f"{cell.reference[0]:.4f}")
 
 
+def _in_one_line(text: str) -> str:
+    return " ".join(text.splitlines())
+
+
+def _markdown(text: str) -> str:
+    return _in_one_line(text).replace("\\", "\\\\").replace("|", "\\|")
+
+
 def _latex(text: str) -> str:
-    for sign, escaped in (("%", r"\%"), ("_", r"\_"), ("±", r"$\pm$"), ("&", r"\&")):
-        text = text.replace(sign, escaped)
-    return text
+    return "".join(_LATEX.get(sign, sign) for sign in _in_one_line(text))

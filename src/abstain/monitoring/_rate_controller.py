@@ -6,13 +6,14 @@ or fewer as the cases change; here it is widened and narrowed along a nested fam
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._inputs import FloatArray, Missing, check_fraction
+from abstain._inputs import FloatArray, Missing, check_fraction, check_number, check_whole, shown
 from abstain.decisions import Decisions
 from abstain.policy import Policy
 
@@ -79,6 +80,8 @@ class RateController:
         rate: float,
         step: float = 0.005,
     ) -> None:
+        if not isinstance(policy, Policy):
+            raise TypeError(f"`policy` must be a Policy; got {shown(policy)}.")
         self.policy = policy
         self.rate = check_fraction(rate, name="rate")
         if isinstance(step, bool) or not isinstance(step, int | float) or not 0 < step < 1:
@@ -144,6 +147,17 @@ class RateController:
 
     def restore(self, state: dict[str, Any]) -> Self:
         """Go on from where ``to_dict`` left."""
-        self.level = float(state["level"])
-        self.n_seen, self.n_withheld = int(state["n_seen"]), int(state["n_withheld"])
+        if not isinstance(state, Mapping) or not {"level", "n_seen", "n_withheld"} <= {*state}:
+            raise ValueError(
+                "`state` must be what to_dict() returned: `level`, `n_seen` and `n_withheld`."
+            )
+        level = check_number(state["level"], name="level")
+        if not -self.step <= level <= 1 + self.step:
+            raise ValueError(
+                f"`level` must be within {self.step:g} of [0, 1], as it is by itself; "
+                f"got {level!r}."
+            )
+        n_seen = check_whole(state["n_seen"], name="n_seen", least=0, most=_NO_LIMIT)
+        n_withheld = check_whole(state["n_withheld"], name="n_withheld", least=0, most=n_seen)
+        self.level, self.n_seen, self.n_withheld = level, n_seen, n_withheld
         return self

@@ -15,7 +15,7 @@ from abstain.decisions import Decisions, check_decisions
 from abstain.estimation import LEVEL, Replicates, drawn_choice
 from abstain.metrics import BudgetCurve, Decision, Metric
 from abstain.plots._rows import Classes, Rows
-from abstain.plots._style import SERIES, new_axes
+from abstain.plots._style import SERIES, new_axes, shown
 from abstain.policy import Policy
 from abstain.selection import Selection
 from abstain.shift import ratio_of_priors
@@ -225,7 +225,7 @@ class AbstentionCurveDisplay:
             self.ax_.fill_between(
                 percent, *curve.intervals.T, color=color, alpha=0.15, linewidth=0
             )
-            self.ax_.plot(percent, curve.estimated, color=color, marker=marker, label=name)
+            self.ax_.plot(percent, curve.estimated, color=color, marker=marker, label=shown(name))
             if curve.realised is not None:
                 realised = True
                 self.ax_.plot(
@@ -242,7 +242,7 @@ class AbstentionCurveDisplay:
         better = "" if self.metric.greater_is_better else " (lower is better)"
         self.ax_.set(
             xlabel="budget: largest share withheld, in percent",
-            ylabel=f"{self.metric.name} of the kept rows{better}",
+            ylabel=f"{shown(self.metric.name)} of the kept rows{better}",
             title="What abstaining buys",
         )
         self.ax_.grid(color="0.92")

@@ -12,7 +12,7 @@ from abstain import shift as shift_estimators
 from abstain._inputs import FloatArray, check_labels, check_proba, read_labelled_proba
 from abstain.decisions import Decisions, check_decisions
 from abstain.plots._rows import Classes
-from abstain.plots._style import COLORS, new_axes
+from abstain.plots._style import COLORS, new_axes, shown
 from abstain.policy import Policy
 from abstain.shift import ShiftEstimator, ratio_of_priors
 from abstain.summaries import summarise
@@ -196,7 +196,7 @@ class PriorsDisplay:
             )  # fmt: skip
         self.ax_.set(ylabel="share of the rows", title="Class proportions", ylim=(0, None))
         many = len(place) > MANY_CLASSES
-        self.ax_.set_xticks(place, [str(name) for name in self.classes.tolist()])
+        self.ax_.set_xticks(place, [shown(name) for name in self.classes.tolist()])
         self.ax_.tick_params(axis="x", rotation=45 if many else 0)
         # Room for the legend above the tallest bar.
         self.ax_.margins(y=0.25)

@@ -9,7 +9,7 @@ import numpy as np
 from abstain._inputs import FloatArray, Mask
 from abstain.plots._decisions_display import DecisionsDisplay
 from abstain.plots._rows import Rows
-from abstain.plots._style import COLORS, new_axes
+from abstain.plots._style import COLORS, new_axes, shown
 
 __all__ = ["RegionDisplay"]
 
@@ -111,7 +111,7 @@ class RegionDisplay(DecisionsDisplay):
         )
         self._mark_withheld(edges)
         self.ax_.set(
-            xlabel=f"probability of class {self.positive_label}",
+            xlabel=f"probability of class {shown(self.positive_label)}",
             ylabel="rows",
             title="Who is withheld",
             xlim=(0, 1),

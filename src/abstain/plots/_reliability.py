@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from abstain._inputs import FloatArray, check_sample_weight, read_labelled_proba
 from abstain._numerics import Strategy, bin_numbers, clopper_pearson
 from abstain.calibration import Calibrator
-from abstain.plots._style import COLORS, new_axes
+from abstain.plots._style import COLORS, new_axes, shown
 
 __all__ = ["ReliabilityDisplay"]
 
@@ -173,10 +173,10 @@ class ReliabilityDisplay:
             markersize=4,
             linewidth=1.2,
             capsize=2,
-            label=self.name or "observed, 90% interval",
+            label=shown(self.name) if self.name else "observed, 90% interval",
         )
         self.ax_.set(
-            xlabel=f"probability of {self.what}",
+            xlabel=f"probability of {shown(self.what)}",
             ylabel="frequency",
             title="Reliability",
             xlim=(-0.02, 1.02),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
-__all__ = ["COLORS", "SERIES", "new_axes", "new_figure"]
+__all__ = ["COLORS", "SERIES", "new_axes", "new_figure", "shown"]
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
 COLORS = {
@@ -25,6 +26,9 @@ SERIES = (
     ("#E69F00", "P"),
 )
 
+# Of a name in a picture.
+_LONGEST = 60
+
 
 def new_axes(ax: Any = None) -> tuple[Any, Any]:
     """Return the figure and axes to draw on, new ones when none are given."""
@@ -38,6 +42,19 @@ def new_figure(n_panels: int) -> tuple[Any, Any]:
     return _pyplot().subplots(  # type: ignore[no-any-return]
         ncols=n_panels, figsize=(5.2 * n_panels, 4.6), layout="constrained"
     )
+
+
+def shown(name: Any) -> str:
+    """Return a name to be drawn letter by letter: no formula, one line, not too long."""
+    text = str(name)
+    text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    text = "".join(sign if _is_drawn(sign) else " " for sign in text).replace("$", r"\$")
+    # An underscore in front would keep a name out of the legend.
+    return f" {text}" if text.startswith("_") else text
+
+
+def _is_drawn(sign: str) -> bool:
+    return unicodedata.category(sign) not in ("Cc", "Cs", "Zl", "Zp")
 
 
 def _pyplot() -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from abstain._inputs import IntArray, both_columns, check_same_length
+from abstain._inputs import IntArray, both_columns, group_codes, group_names
 from abstain.decisions import Decisions
 from abstain.policy import Policy
 from abstain.report._steps import Slider
@@ -28,15 +28,12 @@ def group_numbers(groups: ArrayLike | None, n_rows: int) -> Groups | None:
     """Return the names of the groups, the largest first, and each row's number among them."""
     if groups is None:
         return None
-    labels = np.asarray(groups)
-    if labels.ndim != 1:
-        raise ValueError(f"`groups` must be one-dimensional; got shape {labels.shape}.")
-    check_same_length(decisions=range(n_rows), groups=labels)
-    names, numbers = np.unique(labels.astype(str), return_inverse=True)
+    labels, numbers = group_codes(groups, n_rows=n_rows)
+    names = group_names(labels)
     order = np.argsort(-np.bincount(numbers), kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    listed = [str(name) for name in names[order]]
+    listed = [names[k] for k in order.tolist()]
     if len(listed) > MOST_GROUPS:
         listed = [*listed[: MOST_GROUPS - 1], "all others"]
     return listed, np.minimum(rank[numbers], len(listed) - 1).astype(np.intp)
@@ -46,7 +43,7 @@ def cases(
     decisions: Decisions[Policy],
     slider: Slider,
     *,
-    ids: NDArray[Any] | None,
+    ids: list[Any] | None,
     id_name: str,
     groups: Groups | None,
     group_name: str,
@@ -70,7 +67,7 @@ def cases(
         columns, shown = [f"p({name})" for name in names], proba
     return {
         "id_name": id_name,
-        "ids": rows.tolist() if ids is None else _exact(ids[rows]),
+        "ids": rows.tolist() if ids is None else _exact([ids[row] for row in rows.tolist()]),
         "group_name": group_name if groups is not None else None,
         "groups": None if groups is None else groups[1][rows].tolist(),
         "predictions": [names[column] for column in predicted.tolist()],
@@ -82,12 +79,8 @@ def cases(
     }
 
 
-def _exact(ids: NDArray[Any]) -> list[int] | list[str]:
+def _exact(ids: list[Any]) -> list[int] | list[str]:
     """Return ids as numbers where JSON and a browser keep those exactly, else as text."""
-    values: list[Any] = ids.tolist()
-    if all(type(value) is int and -EXACT < value < EXACT for value in values):
-        return values
-    if ids.dtype.kind in "Mm":
-        # Of a date in nanoseconds Python knows a number alone.
-        values = ids.astype(str).tolist()
-    return [str(value) for value in values]
+    if all(type(value) is int and -EXACT < value < EXACT for value in ids):
+        return ids
+    return ["" if value is None else str(value) for value in ids]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._inputs import check_same_length
+from abstain._inputs import row_names
 from abstain._numerics import plain
 from abstain.decisions import Decisions
 from abstain.metrics import Metric
@@ -50,15 +50,14 @@ def facts_of(
 ) -> dict[str, Any]:
     """Return the facts of a report; the parameters are those of :class:`abstain.report.Report`."""
     n = len(decisions)
-    names = None if ids is None else np.asarray(ids)
-    check_same_length(decisions=range(n), ids=names)
+    names = None if ids is None else row_names(ids, n_rows=n, name="ids")
     grouped = group_numbers(groups, n)
     positions, aside = None, _set_aside(decisions)
     if aside is not None:
         # Every figure is about the rows that have a score and no known label.
         at, came = decisions.scored_at, decisions.rows
         positions = at if came is None else came[at]
-        names = positions if names is None else names[at]
+        names = positions.tolist() if names is None else [names[k] for k in at.tolist()]
         grouped = None if grouped is None else (grouped[0], grouped[1][at])
         decisions = decisions.scored
     validation = read_validation(decisions, scores_val, y_val, labelled)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from importlib.resources import files
 from typing import Any
 
@@ -22,6 +23,7 @@ _BASIS = {
     "the labelled rows.",
     False: "from calibrated probabilities as they are, rectified by the labelled rows.",
 }
+_SURROGATES = re.compile("[\ud800-\udfff]")
 # The script in the order it runs; one function around all of it keeps its names to itself.
 _SCRIPTS = ("base", "charts", "figures", "tables", "cases", "slider")
 
@@ -30,6 +32,9 @@ def render(facts: dict[str, Any]) -> str:
     """Return the page."""
     step = facts["steps"][facts["chosen"]]
     parts = {
+        "facts": script_safe_json(packed(facts)),
+    }
+    written = {
         "title": html.escape(facts["title"]),
         "headline": html.escape(step["headline"]),
         "metric": html.escape(facts["metric"]["title"]),
@@ -42,9 +47,10 @@ def render(facts: dict[str, Any]) -> str:
         "shares": shares_table(facts),
         "trust": trust_section(facts),
         "reproduce": _reproduce(facts["reproduce"]),
-        "facts": script_safe_json(packed(facts)),
         "script": _script(),
     }
+    # A lone surrogate, as of a file name that is no text, cannot be written; JSON spells it out.
+    parts |= {name: _SURROGATES.sub("\ufffd", text) for name, text in written.items()}
     page = _read("page.html")
     # One pass, so that text of the user's that looks like a marker stays text.
     pieces = page.split("{{")
@@ -64,7 +70,7 @@ def script_safe_json(facts: dict[str, Any]) -> str:
     text = json.dumps(facts, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
+    return _SURROGATES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _read(name: str) -> str:

@@ -19,8 +19,9 @@ __all__ = ["packed"]
 
 #: What a probability of 1 is packed as.
 UNITS = 10_000
-# Numbers inside ids are compared as such up to so many digits.
-_DIGITS = 20
+_DIGITS = re.compile(r"[0-9]+")
+_WHOLE = re.compile(r"-?[0-9]{1,4000}")
+_NUMBER = re.compile(r"-?[0-9]{1,400}(\.[0-9]{1,400})?([eE][-+]?[0-9]{1,4})?")
 
 
 def packed(facts: dict[str, Any]) -> dict[str, Any]:
@@ -71,12 +72,28 @@ def _order(ids: list[Any]) -> dict[str, Any] | None:
 
     Numbers inside text count as numbers, so that P10 comes after P9.
     """
-    keys = ids if all(isinstance(one, int) for one in ids) else [_natural(one) for one in ids]
+    keys = _keys(ids)
     if all(before <= after for before, after in itertools.pairwise(keys)):
         return None
     return _numbers(np.array(sorted(range(len(keys)), key=keys.__getitem__)))
 
 
+def _keys(ids: list[Any]) -> list[Any]:
+    """Return what ids are in the order of: numbers by their size, text as people would sort it."""
+    if all(isinstance(one, int) for one in ids):
+        return ids
+    if all(_WHOLE.fullmatch(one) for one in ids):
+        return [int(one) for one in ids]
+    if all(_NUMBER.fullmatch(one) for one in ids):
+        return [float(one) for one in ids]
+    return [_natural(one) for one in ids]
+
+
 def _natural(text: str) -> str:
     """Return text that sorts with its numbers by their value."""
-    return re.sub(r"\d+", lambda number: number[0].zfill(_DIGITS), text.casefold())
+    return _DIGITS.sub(_by_length, text.casefold())
+
+
+def _by_length(number: re.Match[str]) -> str:
+    digits = number[0].lstrip("0")
+    return f"{len(digits):07d}{digits}"

@@ -12,6 +12,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from abstain._files import write_text
+from abstain._inputs import check_whole
 from abstain._logs import aside, logger, stopwatch
 from abstain.decisions import Decisions, check_decisions
 from abstain.policy import Policy
@@ -42,7 +43,9 @@ class Report:
     scores_target : array-like, optional
         The scores of the decided rows; needed only where a class is estimated to have vanished.
     ids : array-like of shape (n,), optional
-        The name of each row; row numbers when not given.
+        The name of each row; row numbers when not given. Shown and downloaded exactly as they
+        are: text of whatever kind, whole numbers of any size, fractions to their last digit,
+        dates. A row without one (None, NaN, NA) is shown without.
     id_name : str
         What the names are.
     groups : array-like of shape (n,), optional
@@ -95,6 +98,15 @@ class Report:
         random_state: int = 0,
     ) -> None:
         check_decisions(decisions)
+        for name, text in {
+            "title": title,
+            "id_name": id_name,
+            "group_name": group_name,
+            "command": "" if command is None else command,
+        }.items():
+            if not isinstance(text, str):
+                raise TypeError(f"`{name}` must be text; got {type(text).__name__}.")
+        check_whole(random_state, name="random_state", least=0, most=2**63 - 1)
         self._decisions = decisions
         self._options: dict[str, Any] = {
             "scores_val": scores_val,
@@ -107,7 +119,7 @@ class Report:
             "group_name": group_name,
             "title": title,
             "command": command,
-            "inputs": inputs,
+            "inputs": [inputs] if isinstance(inputs, str | os.PathLike) else [*inputs],
             "random_state": random_state,
         }
 

@@ -54,7 +54,8 @@ function matches(query) {
   const byPrediction = names(cases.predictions.names), byGroup = groupOf ? names(facts.groups.names) : [];
   return (row) => {
     if (byPrediction[predicted[row]] || (groupOf && byGroup[groupOf[row]])) return true;
-    if (lower[row] === undefined) lower[row] = String(ids[row]).toLowerCase();
+    // A field of one line drops line breaks, so that they cannot be searched for.
+    if (lower[row] === undefined) lower[row] = String(ids[row]).replace(/[\r\n]/g, "").toLowerCase();
     return lower[row].includes(query);
   };
 }
@@ -111,10 +112,13 @@ function buildCases() {
   window.addEventListener("beforeprint", () => { listing.size = PRINTED; listing.page = Math.floor((listing.page * PAGE) / PRINTED); drawCases(); });
   window.addEventListener("afterprint", () => { listing.page = Math.floor((listing.page * PRINTED) / PAGE); listing.size = PAGE; drawCases(); });
 }
-// A cell that a spreadsheet would take for a formula is made text; numbers stay numbers.
+// A cell that a spreadsheet would take for a formula is made text by an apostrophe; numbers stay
+// numbers. What has one in front already gets another, so that taking one away gives back the text.
+// Half a character, which no file can hold, is spelled out.
 function csvCell(text) {
   const number = /^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(text);
-  if (!number && /^[=+\-@\t\r]/.test(text)) text = "'" + text;
+  if (!number && /^'*[=+\-@\t\r]/.test(text)) text = "'" + text;
+  text = text.replace(/[\ud800-\udfff]/gu, (half) => "\\u" + half.charCodeAt(0).toString(16));
   return /[",\r\n\t]/.test(text) || text !== text.trim() ? `"${text.replaceAll('"', '""')}"` : text;
 }
 async function download() {
