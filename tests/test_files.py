@@ -1,6 +1,10 @@
+import os
+import signal
+from pathlib import Path
+
 import pytest
 
-from abstain._files import replacing, write_text
+from abstain._files import discard_unfinished, landing, landing_in, replacing, write_text
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
@@ -27,3 +31,67 @@ def test_a_written_file_is_as_readable_as_others(tmp_path):
     write_text(tmp_path / "ours", "x")
     (tmp_path / "plain").write_text("x")
     assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_links_are_written_through_and_stay(tmp_path):
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to("real")
+    write_text(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
+
+
+def test_what_is_no_plain_file_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to("loop")
+    for name, message in (("pipe", "it is a pipe"), ("loop", "a link to itself")):
+        with pytest.raises(ValueError, match=message):
+            write_text(tmp_path / name, "text")
+    with pytest.raises(ValueError, match="it is a folder"):
+        write_text(tmp_path, "text")
+    with pytest.raises(ValueError, match="no name of a file"):
+        write_text("a\0b", "text")
+    with pytest.raises(ValueError, match="it is a device"):
+        write_text(os.devnull, "text")
+
+
+def test_a_folder_that_was_made_for_nothing_is_gone(tmp_path):
+    def write():
+        with landing_in(tmp_path / "a" / "b") as place:
+            place(tmp_path / "a" / "b" / "file").write_text("half")
+            raise RuntimeError("power cut")
+
+    with pytest.raises(RuntimeError, match="power cut"):
+        write()
+    assert not [*tmp_path.iterdir()]
+    (tmp_path / "file").write_text("a file")
+    with pytest.raises(ValueError, match="cannot be made a folder"), landing_in(tmp_path / "file"):
+        pass
+
+
+def test_a_signal_waits_until_files_are_in_place(tmp_path, monkeypatch, interruptible):
+    usual = Path.replace
+
+    def replace(self, target):
+        signal.raise_signal(signal.SIGINT)
+        return usual(self, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+
+    def write():
+        with landing() as place:
+            place(tmp_path / "a").write_text("a")
+            place(tmp_path / "b").write_text("b")
+
+    with pytest.raises(KeyboardInterrupt):
+        write()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_what_a_stopped_program_left_is_discarded(tmp_path):
+    with landing() as place:
+        left = place(tmp_path / "a")
+        discard_unfinished()
+        assert not left.exists()
+        left.write_text("again")

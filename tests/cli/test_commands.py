@@ -94,6 +94,7 @@ def test_an_interrupt_is_one_line_and_130(abstain, clinic, monkeypatch):
     assert not Path("report.html").exists()
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_that_compiled_code_swallows_is_one_too(abstain, clinic, monkeypatch):
     def interrupt(self):
         try:

@@ -93,7 +93,14 @@ def test_json_is_for_machines(abstain, clinic):
 def test_what_is_not_a_number_is_null_in_json(capsys):
     found = {"value": float("nan"), "interval": (np.float64("inf"), np.int64(1))}
     emit(found, [], as_json=True)
-    assert json.loads(capsys.readouterr().out) == {"value": None, "interval": [None, 1]}
+    assert json.loads(capsys.readouterr().out) == {
+        "value": None,
+        "interval": [None, 1],
+        "null_because": {
+            "value": "not defined on these rows: too few, or a class is missing",
+            "interval": "it has no bound",
+        },
+    }
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])

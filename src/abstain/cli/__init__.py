@@ -11,6 +11,8 @@ def main() -> None:
     """Run the command line and exit."""
     try:
         from abstain.cli._main import run_command
+    except KeyboardInterrupt:
+        sys.exit(130)
     except ModuleNotFoundError as error:
         message = missing_package(error)
         if message is None:

@@ -23,6 +23,7 @@ __all__ = ["adapt"]
     epilog="Example: abstain adapt triage.json recent.csv --out triage-june.json",
 )
 @option.policy
+@option.key_file
 @option.batch
 @option.scores
 @option.reading()
@@ -37,6 +38,7 @@ def adapt(
     policy: Path,
     batch: Path,
     *,
+    key_file: Path | None,
     scores: str,
     reading: option.Reading,
     out: Path | None,
@@ -50,14 +52,17 @@ def adapt(
     BATCH holds recent rows; no labels are needed. Says whether a change of proportions explains
     the recent scores; if not, do not use the adapted rule.
     """
-    check_outputs(out, inputs=(batch,), force=force)
+    check_outputs(out, inputs=(policy, batch, key_file), force=force)
 
     from abstain import Policy
+    from abstain._files import landing
+    from abstain.cli._key import signing_key
     from abstain.cli._summary import facts, lines
     from abstain.cli._tables import read_predictions
     from abstain.exceptions import AssumptionWarning
 
-    old = Policy.load(policy)
+    key = signing_key(key_file)
+    old = Policy.load(policy, key=key)
     rows = read_predictions(batch, scores=scores, reading=reading, rule=old)
     recent = rows.scores_for(old.classes)
     new = old.adapt(recent, drop_certificate=drop_certificate)
@@ -68,9 +73,10 @@ def adapt(
     found = facts(replace(now, assumption=new.assumption)) | _changes(old, before) | rows.remarks
     said = [*lines(found), "", _old_rule(found)]
     stop_on_doubts(found, said, as_json, strict=strict)
-    emit(found, said, as_json)
-    if out is not None:
-        new.save(out)
+    with landing() as place:
+        if out is not None:
+            new.save(place(out), key=key)
+        emit(found, said, as_json)
     wrote("the rule", out)
 
 

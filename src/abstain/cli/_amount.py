@@ -8,10 +8,13 @@ from typing import Any, TypeVar
 
 import click
 
-from abstain.cli._options import FILE, check_with, fraction
+from abstain.cli._options import FILE, check_with, fraction, reads
 from abstain.cli._spelling import spelled
 
-__all__ = ["amount", "amount_options", "budget_of"]
+__all__ = ["MOST_ROWS", "amount", "amount_options", "budget_of"]
+
+#: More than any table has.
+MOST_ROWS = 10**15
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,6 +27,8 @@ def budget_of(text: str) -> float:
         value: float = int(text)
     except ValueError:
         value = fraction(text)
+    if isinstance(value, int) and abs(value) > MOST_ROWS:
+        raise ValueError(f"a count must be at most {MOST_ROWS:,}, or a fraction such as 0.15.")
     return check_budget(value)
 
 
@@ -62,6 +67,7 @@ def _range(text: str) -> tuple[float, float]:
 def _matrix(path: Path) -> Any:
     from abstain.metrics import ExpectedCost
 
+    reads(path)
     return ExpectedCost.parse(str(path)).costs
 
 

@@ -19,6 +19,7 @@ __all__ = ["apply"]
     epilog="Example: abstain apply triage.json batch.csv --scores p_ill --out out.csv",
 )
 @option.policy
+@option.key_file
 @option.batch
 @option.scores
 @option.identifier
@@ -33,6 +34,7 @@ def apply(
     policy: Path,
     batch: Path,
     *,
+    key_file: Path | None,
     scores: str,
     identifier: str | None,
     at_most: int | None,
@@ -49,15 +51,16 @@ def apply(
     the class proportions that the rule was made for beside those estimated for BATCH, and what
     to do if they moved.
     """
-    check_outputs(table=out, inputs=(policy, batch), force=force)
+    check_outputs(table=out, inputs=(policy, batch, key_file), force=force)
 
     from abstain import Policy
     from abstain._files import landing
+    from abstain.cli._key import signing_key
     from abstain.cli._summary import facts, lines
     from abstain.cli._tables import read_predictions
     from abstain.cli._writing import save_decisions
 
-    rule = Policy.load(policy)
+    rule = Policy.load(policy, key=signing_key(key_file))
     rows = read_predictions(
         batch, scores=scores, identifier=identifier, reading=reading, rule=rule
     )
@@ -69,11 +72,11 @@ def apply(
     found["adapt"] = _suggested(found, [policy, batch], ["--scores", scores, *reading.typed()])
     said = [*lines(found), *_advice(found)]
     stop_on_doubts(found, said, as_json, strict=strict)
-    if out is not None:
-        with landing() as place:
+    with landing() as place:
+        if out is not None:
             first = sort == "pressing"
             save_decisions(place, out, decisions, rows, (policy, rows), pressing_first=first)
-    emit(found, said, as_json)
+        emit(found, said, as_json)
     wrote("decisions", out)
 
 

@@ -9,6 +9,7 @@ import click
 
 from abstain.cli import _options as option
 from abstain.cli._output import check_outputs, emit, wrote
+from abstain.cli._printable import in_a_line
 
 __all__ = ["calibrate"]
 
@@ -70,7 +71,7 @@ def calibrate(
     from abstain.cli._calibrated import fitted_calibrator
     from abstain.cli._positive import settled_classes
     from abstain.cli._tables import read_predictions
-    from abstain.cli._writing import save_table
+    from abstain.cli._writing import free_name, save_table
 
     source = read_predictions(
         validation, scores=scores, label=label, reading=reading.of_validation, scale=scale
@@ -84,19 +85,23 @@ def calibrate(
         "selected": fitted.name,
         "methods": _measured(values, source.labels, fitted.classes_, scale),
     }
-    emit(found, _lines(found), as_json)
-    if batch is not None and out is not None:
+    columns: dict[str, Any] = {}
+    read = [source]
+    if batch is not None:
         rows = read_predictions(
             batch, scores=scores, identifier=identifier, reading=reading, scale=scale
         )
         scores_new = read_scores(rows.scores_for(order.columns), order, scale=scale).values
         proba = fitted.predict_proba(scores_new)
+        read.append(rows)
         columns = {} if rows.ids is None else {rows.id_name: rows.ids}
         for name, column in zip(fitted.classes_, proba.T, strict=True):
-            columns[f"p_{name}"] = column
-        with landing() as place:
-            save_table(place, out, pa.table(columns), (source, rows))
-        wrote("calibrated probabilities", out)
+            columns[free_name(f"p_{name}", columns)] = column
+    with landing() as place:
+        if out is not None:
+            save_table(place, out, pa.table(columns), tuple(read))
+        emit(found, _lines(found), as_json)
+    wrote("calibrated probabilities", out)
 
 
 def _measured(scores: Any, labels: Any, classes: Any, scale: Any) -> dict[str, dict[str, float]]:
@@ -138,5 +143,5 @@ def _lines(found: dict[str, Any]) -> list[str]:
             f"{values['calibration_error']:>17.4f}"
         )
     if found["positive"] is not None:
-        lines.insert(0, f"Positive class: {found['positive']}")
+        lines.insert(0, f"Positive class: {in_a_line(found['positive'])}")
     return [*lines, f"* used: {found['selected']}"]

@@ -7,6 +7,7 @@ exact option to add.
 from __future__ import annotations
 
 import glob
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,13 +19,16 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from abstain.cli._excel import sheet_table
-from abstain.cli._header import listed
+from abstain.cli._header import listed, quoted, same_names
+from abstain.cli._ids import names_rows
+from abstain.cli._printable import in_a_line
 from abstain.cli._reading import AS_FOUND, Reading
 from abstain.cli._text import first_rows, read_text, text_format
 
 __all__ = [
     "column_names",
     "found_files",
+    "is_parquet",
     "is_workbook",
     "missing_column",
     "quoted",
@@ -36,12 +40,20 @@ __all__ = [
 _SAMPLE = 2_000
 _MOST_LABELS = 50
 _MOST_PROPOSED = 5
+# Of a Parquet file, whose rows may take next to no room in it.
+_MOST_ROWS = 10**9
 
 
 def found_files(path: Path) -> list[Path]:
     """Return the file, or the files that a pattern such as ``site-*.csv`` matches, sorted."""
     if path.is_file():
         return [path]
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; for all tables in it give '{path}/*.csv'.")
+    if path.exists():
+        raise ValueError(
+            f"{path} is no plain file: a table is read more than once. Save it first."
+        )
     if not glob.has_magic(str(path)):
         raise FileNotFoundError(f"There is no file {path}.")
     files = sorted(Path(name) for name in glob.glob(str(path), recursive=True))
@@ -55,9 +67,8 @@ def column_names(path: Path, reading: Reading = AS_FOUND) -> list[str]:
     """Return the names of a file's columns, reading as little of it as possible."""
     if is_workbook(path):
         names: list[str] = sheet_table(path, reading.sheet).column_names
-    elif path.suffix == ".parquet":
-        with _as_table(path):
-            names = parquet.read_schema(path).names
+    elif is_parquet(path):
+        names = _parquet_names(path)
     else:
         names = list(text_format(path, reading).names)
     return names
@@ -96,6 +107,11 @@ def stacked(files: Sequence[Path], tables: Sequence[pa.Table]) -> pa.Table:
     if table.num_rows == 0:
         raise ValueError(f"{files[0]} has no rows.")
     return table
+
+
+def is_parquet(path: Path) -> bool:
+    """Tell whether a file is Parquet, by its ending."""
+    return path.suffix.lower() == ".parquet"
 
 
 def is_workbook(path: Path) -> bool:
@@ -137,9 +153,12 @@ def _read(path: Path, names: list[str], as_text: Sequence[str], reading: Reading
     if is_workbook(path):
         table = sheet_table(path, reading.sheet).select(names)
         return _texts(table, [name for name in as_text if name in names])
-    if path.suffix == ".parquet":
+    if is_parquet(path):
         with _as_table(path):
-            return parquet.read_table(path, columns=names)
+            # A folder called site=3 is no column.
+            table = parquet.read_table(path, columns=names, partitioning=None)
+            table.validate(full=True)
+            return table
     # An id like 00123 is a name, not a number.
     return read_text(path, names, reading, as_text=as_text)
 
@@ -153,6 +172,7 @@ def _texts(table: pa.Table, names: Sequence[str]) -> pa.Table:
         if (
             pa.types.is_floating(column.type)
             and pc.all(pc.equal(column, pc.floor(column))).as_py()
+            and (pc.max(pc.abs(column)).as_py() or 0) < 2**63
         ):
             column = column.cast(pa.int64())
         table = table.set_column(place, name, column.cast(pa.string()))
@@ -163,18 +183,31 @@ def _texts(table: pa.Table, names: Sequence[str]) -> pa.Table:
 def _as_table(path: Path) -> Iterator[None]:
     try:
         yield
-    except pa.ArrowInvalid as error:
-        raise ValueError(f"{path} cannot be read as a table: {error}") from error
+    except (pa.ArrowException, OSError, UnicodeError) as error:
+        said = " ".join(str(error).split())
+        raise ValueError(f"{path} cannot be read as a table: {said}") from error
+
+
+def _parquet_names(path: Path) -> list[str]:
+    with _as_table(path), parquet.ParquetFile(path) as file:
+        names: list[str] = file.schema_arrow.names
+        rows = file.metadata.num_rows
+    if not 0 <= rows <= _MOST_ROWS:
+        raise ValueError(f"{path} says it has {rows:,} rows; at most {_MOST_ROWS:,} are read.")
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise same_names(path, twice)
+    return names
 
 
 def _sample(path: Path, reading: Reading) -> dict[str, Any]:
     """Return the first rows of each column."""
     if is_workbook(path):
         first = sheet_table(path, reading.sheet).slice(0, _SAMPLE)
-    elif path.suffix == ".parquet":
-        batches = parquet.ParquetFile(path).iter_batches(batch_size=_SAMPLE)
-        found = next(batches, None)
-        first = None if found is None else pa.Table.from_batches([found])
+    elif is_parquet(path):
+        with _as_table(path), parquet.ParquetFile(path) as file:
+            found = next(file.iter_batches(batch_size=_SAMPLE), None)
+            first = None if found is None else pa.Table.from_batches([found])
     else:
         first = first_rows(path, reading, _SAMPLE)
     if first is None or not first.num_rows:
@@ -202,6 +235,8 @@ def _as_score(name: str, values: Any) -> str | None:
     if values.dtype == object:
         said, scale, values = _in_text(values)
     if values.dtype.kind != "f" or not values.size or not np.isfinite(values).all():
+        return None
+    if names_rows(name, values):
         return None
     low, high = values.min(), values.max()
     if not scale and not (low >= 0 and high <= 1):
@@ -233,7 +268,7 @@ def _as_label(name: str, values: Any) -> str | None:
     distinct = sorted({" ".join(str(value).split()) for value in values.tolist()})
     if not 2 <= len(distinct) <= _MOST_LABELS:
         return None
-    shown = ", ".join(distinct[:4]) + (", ..." if len(distinct) > 4 else "")
+    shown = ", ".join(map(in_a_line, distinct[:4])) + (", ..." if len(distinct) > 4 else "")
     return f"OPTION {quoted(name)}  ({shown})"
 
 
@@ -241,8 +276,3 @@ def _as_id(name: str, values: Any) -> str | None:
     if values.dtype.kind == "f" or len(set(values.tolist())) < len(values):
         return None
     return f"--id {quoted(name)}  (a different value in every row)"
-
-
-def quoted(name: str) -> str:
-    """Return a name as it is typed in a shell."""
-    return name if name.replace("_", "").replace("-", "").isalnum() else f"'{name}'"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +13,8 @@ from abstain._numerics import aligned
 from abstain.cli import _options as option
 from abstain.cli._amount import budget_of
 from abstain.cli._output import emit, stop_on_doubts
+from abstain.cli._printable import in_a_line
+from abstain.cli._undefined import NOT_DEFINED
 
 if TYPE_CHECKING:
     from abstain._flow import Basis
@@ -77,7 +80,7 @@ def _budgets(texts: tuple[str, ...]) -> tuple[float, ...]:
 )
 @click.option(
     "--repeats",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=option.MOST_REPEATS),
     default=30,
     show_default=True,
     help="With --target-label: how many paired resamples.",
@@ -145,7 +148,7 @@ def compare(
         said = [table.to_text()]
     found["positive"] = named
     if named is not None:
-        said.append(f"Positive class: {named}")
+        said.append(f"Positive class: {in_a_line(named)}")
     stop_on_doubts(found, said, as_json, strict=strict)
     emit(found, said, as_json)
 
@@ -291,6 +294,8 @@ def _lines(found: dict[str, Any]) -> list[str]:
                 name,
                 *(
                     f"{part['value']:.4f} ({part['interval'][0]:.4f} to {part['interval'][1]:.4f})"
+                    if isfinite(part["value"])
+                    else NOT_DEFINED
                     for part in parts
                 ),
             ]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from abstain._files import landing_in
 from abstain.cli import _options as option
 from abstain.cli._output import emit, stop_on_doubts
+from abstain.cli._printable import say
 
 if TYPE_CHECKING:
     from abstain import Decisions, Policy
@@ -22,6 +25,9 @@ __all__ = ["demo"]
 
 METRIC = "sensitivity@specificity=0.9"
 BUDGET = 0.15
+FILES = (
+    "validation.csv", "target.csv", "decisions.csv", "triage.json", "report.html", "roc.png"
+)  # fmt: skip
 METHODS = {
     "abstain, for this metric": None,
     "baseline max-probability": "max-probability",
@@ -48,9 +54,9 @@ def demo(out: Path, *, strict: bool, as_json: bool) -> None:
     ours = results["abstain, for this metric"]
     found, said = _facts(clinic, results), [*_story(clinic, ours), *_table(clinic, results)]
     stop_on_doubts(found, said, as_json, strict=strict)
-    out.mkdir(parents=True, exist_ok=True)
-    written = _write(out, clinic, ours)
-    emit(found, [*said, "", *written, "", *_next(out)], as_json)
+    with landing_in(out) as place:
+        written = _write(out, place, clinic, ours)
+        emit(found, [*said, "", *written, "", *_next(out)], as_json)
 
 
 def _decide(clinic: ScreeningClinic, score: str | None) -> Decisions[Policy]:
@@ -131,15 +137,21 @@ def _true(
     return decisions.metric.observed(clinic.y_target[rows], decisions.proba[rows])
 
 
-def _write(out: Path, clinic: ScreeningClinic, decisions: Decisions[Policy]) -> list[str]:
-    from abstain._files import replacing
+def _write(
+    out: Path,
+    place: Callable[[Path], Path],
+    clinic: ScreeningClinic,
+    decisions: Decisions[Policy],
+) -> list[str]:
     from abstain.cli._tables import write_columns, write_decisions
 
-    write_columns(out / "validation.csv", {"logit": clinic.scores_val, "ill": clinic.y_val})
-    write_columns(out / "target.csv", {"logit": clinic.scores_target})
-    write_decisions(out / "decisions.csv", decisions, id_name="patient")
-    decisions.policy.save(out / "triage.json")
-    _report(clinic, decisions).save(out / "report.html")
+    validation = {"logit": clinic.scores_val, "ill": clinic.y_val}
+    write_columns(out / "validation.csv", validation, place=place)
+    _check_own(out, place)
+    write_columns(out / "target.csv", {"logit": clinic.scores_target}, place=place)
+    write_decisions(out / "decisions.csv", decisions, id_name="patient", place=place)
+    decisions.policy.save(place(out / "triage.json"))
+    _report(clinic, decisions).save(place(out / "report.html"))
     written = {
         "report.html": "the page to open first: the answer, a budget slider, how far to trust it",
         "decisions.csv": "one row per patient: refer or not, prediction, probabilities",
@@ -147,12 +159,22 @@ def _write(out: Path, clinic: ScreeningClinic, decisions: Decisions[Policy]) -> 
         "validation.csv, target.csv": "the scores it started from",
     }
     try:
-        with replacing(out / "roc.png") as temporary:
-            _figure(clinic, decisions).savefig(temporary, format="png", dpi=120)
+        figure = _figure(clinic, decisions)
+        figure.savefig(place(out / "roc.png"), format="png", dpi=120)
         written["roc.png"] = "ROC before and after, and who is referred"
     except ModuleNotFoundError as error:
-        click.echo(f"roc.png needs {error.name}: pip install 'abstain[plots]'", err=True)
+        say(f"roc.png needs {error.name}: pip install 'abstain[plots]'")
     return [f"Wrote into {out}/"] + [f"  {name:<26}  {what}" for name, what in written.items()]
+
+
+def _check_own(out: Path, place: Callable[[Path], Path]) -> None:
+    """Refuse to write over files of others: a demo that was here has left the same table."""
+    there = [out / name for name in FILES if (out / name).exists()]
+    first = out / "validation.csv"
+    if there and not (first.exists() and first.read_bytes() == place(first).read_bytes()):
+        raise click.UsageError(
+            f"{there[0]} exists, and not from a demo. Name another folder with --out."
+        )
 
 
 def _report(clinic: ScreeningClinic, decisions: Decisions[Policy]) -> Report:

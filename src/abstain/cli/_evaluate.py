@@ -19,6 +19,7 @@ __all__ = ["evaluate"]
     "--labels followed-up.csv --id patient --label ill --group hospital --group sex",
 )
 @option.policy
+@option.key_file
 @click.argument("labelled", type=option.FILE)
 @option.scores
 @option.label
@@ -40,6 +41,7 @@ def evaluate(
     policy: Path,
     labelled: Path,
     *,
+    key_file: Path | None,
     scores: str,
     label: str,
     labels: Path | None,
@@ -61,10 +63,11 @@ def evaluate(
 
     from abstain import Policy
     from abstain.cli._followed_up import followed_up, text_columns
+    from abstain.cli._key import signing_key
     from abstain.cli._tables import read_predictions
     from abstain.evaluation import evaluate as evaluated
 
-    rule = Policy.load(policy)
+    rule = Policy.load(policy, key=signing_key(key_file))
     rows = read_predictions(labelled, scores=scores, reading=reading, rule=rule)
     wanted = {"--label": label} if labels is None else {"--id": str(identifier)}
     texts = text_columns(labelled, wanted, reading, rows.rows)

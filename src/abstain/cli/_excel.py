@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from itertools import zip_longest
 from pathlib import Path
@@ -11,10 +13,15 @@ from typing import Any
 import pyarrow as pa
 
 from abstain.cli._header import checked_names, listed
+from abstain.cli._packed import check_archive, version_of
+from abstain.cli._printable import in_a_line
 
 __all__ = ["check_writable", "needed", "sheet_lines", "sheet_table", "write_sheet"]
 
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
+# The largest whole number below which all are numbers of Excel.
+_EXACT = 2**53
+_PLAIN = {int, float, bool, str, date, datetime, time, timedelta}
 
 
 def needed() -> Any:
@@ -31,27 +38,23 @@ def needed() -> Any:
 
 def sheet_table(path: Path, sheet: str | None) -> pa.Table:
     """Return a sheet of a workbook: the first row that is not empty is the header."""
-    return _loaded(path, path.stat().st_mtime_ns, sheet)[0]
+    return _loaded(path, version_of(path), sheet)[0]
 
 
 def sheet_lines(path: Path, sheet: str | None) -> list[int]:
     """Return the row of the sheet, as Excel counts, that each row of the table stands in."""
-    return _loaded(path, path.stat().st_mtime_ns, sheet)[1]
+    return _loaded(path, version_of(path), sheet)[1]
 
 
 # A command asks for the names first, then for columns; loading is what takes the time.
 @lru_cache(maxsize=2)
-def _loaded(path: Path, changed: int, sheet: str | None) -> tuple[pa.Table, list[int]]:
-    from zipfile import BadZipFile
-
-    try:
-        book = needed().load_workbook(path, read_only=True, data_only=True)
-    except (BadZipFile, KeyError, ValueError) as error:
-        raise ValueError(f"{path} cannot be read as a workbook: {error}") from error
-    try:
-        rows = enumerate(_chosen(path, book, sheet).iter_rows(values_only=True), start=1)
-        filled = [(line, row) for line, row in rows if any(_is_value(cell) for cell in row)]
-    finally:
+def _loaded(path: Path, version: tuple[int, ...], sheet: str | None) -> tuple[pa.Table, list[int]]:
+    openpyxl = needed()
+    check_archive(path)
+    with path.open("rb") as stream:
+        with _understood(path):
+            book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
+        filled = _filled(path, _chosen(path, {one.title: one for one in book.worksheets}, sheet))
         book.close()
     if not filled:
         raise ValueError(f"{path} is empty.")
@@ -65,18 +68,51 @@ def _loaded(path: Path, changed: int, sheet: str | None) -> tuple[pa.Table, list
     return table, list(lines[1:])
 
 
-def _chosen(path: Path, book: Any, sheet: str | None) -> Any:
-    names = [one.title for one in book.worksheets]
+@contextmanager
+def _understood(path: Path) -> Iterator[None]:
+    """Turn what openpyxl raises on a damaged workbook into one error that names the file."""
+    try:
+        yield
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:  # of the parts of a workbook each fails in its own way
+        raise ValueError(
+            f"{path} cannot be read as a workbook: {type(error).__name__}, {error}. If Excel can "
+            f"open it, save it anew, or as CSV."
+        ) from error
+
+
+def _filled(path: Path, sheet: Any) -> list[tuple[int, Any]]:
+    """Return the rows that are not empty, each with its number."""
+    filled = []
+    with _understood(path):
+        # How large it says it is may be wrong, by accident or not.
+        sheet.reset_dimensions()
+        for line, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+            if line > MOST_ROWS or len(row) > MOST_COLUMNS:
+                raise ValueError(
+                    f"a row or a column beyond the {MOST_ROWS:,} rows and {MOST_COLUMNS:,} "
+                    f"columns of a sheet"
+                )
+            if any(_is_value(cell) for cell in row):
+                filled.append((line, row))
+    return filled
+
+
+def _chosen(path: Path, sheets: dict[str, Any], sheet: str | None) -> Any:
+    names = list(sheets)
+    if not names:
+        raise ValueError(f"{path} has no sheet with cells.")
     if sheet is not None:
-        if sheet not in names:
+        if sheet not in sheets:
             raise ValueError(f"{path} has no sheet {sheet!r}; its sheets are {listed(names)}.")
-        return book[sheet]
+        return sheets[sheet]
     if len(names) != 1:
         raise ValueError(
             f"{path} has {len(names)} sheets. Say which with --sheet, e.g. --sheet "
-            f"'{names[0]}'; there are {listed(names)}."
+            f"'{in_a_line(names[0])}'; there are {listed(names)}."
         )
-    return book[names[0]]
+    return sheets[names[0]]
 
 
 def _is_value(cell: Any) -> bool:
@@ -87,9 +123,10 @@ def _typed(values: Iterable[Any]) -> pa.Array:
     """Return cells as a column: of numbers, of truths, of dates, or else of text."""
     cells = [cell if _is_value(cell) else None for cell in values]
     kinds = {type(cell) for cell in cells if cell is not None}
-    if kinds == {int, float}:
+    if kinds == {int, float} and not any(abs(cell) > _EXACT for cell in cells if cell is not None):
         return pa.array(cells, pa.float64())
-    if len(kinds) > 1:
+    too_long = kinds == {int} and any(abs(cell) >= 2**63 for cell in cells if cell is not None)
+    if len(kinds) > 1 or too_long or not kinds <= _PLAIN:
         return pa.array([None if cell is None else _as_text(cell) for cell in cells], pa.string())
     return pa.array(cells)
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from abstain._inputs import IntArray
 from abstain.cli._columns import column_names, found_files, missing_column, quoted, read_columns
+from abstain.cli._printable import in_a_line
 from abstain.cli._reading import AS_FOUND, Reading
 
 __all__ = ["FollowedUp", "followed_up", "text_columns"]
@@ -151,7 +152,7 @@ def _check_id(path: Path, identifier: str, reading: Reading) -> None:
     if identifier not in names:
         raise ValueError(
             f"{path} has no column {identifier!r} to join by: it must be called the same in both "
-            f"files. Its columns: {', '.join(names)}. Rename one of them."
+            f"files. Its columns: {', '.join(map(in_a_line, names))}. Rename one of them."
         )
 
 
@@ -159,7 +160,7 @@ def _check_once(ids: Iterable[str], name: str, path: Path) -> None:
     twice = [one for one, count in Counter(ids).items() if count > 1]
     if twice:
         more = len(twice) - _MOST_NAMED
-        listed = ", ".join(one or "(empty)" for one in twice[:_MOST_NAMED])
+        listed = ", ".join(in_a_line(one) or "(empty)" for one in twice[:_MOST_NAMED])
         raise ValueError(
             f"{path}: {len(twice):,} ids in column {name!r} come more than once: {listed}"
             f"{f', and {more:,} more' if more > 0 else ''}. Labels can be joined only where an id "
@@ -183,7 +184,7 @@ def _columns_of(
         count = sum(text in {*unknown} for text in texts)
         raise ValueError(
             f"{path}: {count:,} labels in column {label!r} are none of the rule's classes "
-            f"({', '.join(str(one) for one in classes[:_MOST_NAMED])}"
+            f"({', '.join(in_a_line(one) for one in classes[:_MOST_NAMED])}"
             f"{', ...' if len(classes) > _MOST_NAMED else ''}), first "
             f"{quoted(sorted(unknown)[0])}. Name the right column with --label, or leave unknown "
             f"labels empty."

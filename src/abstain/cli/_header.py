@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-__all__ = ["checked_names", "listed"]
+from abstain.cli._printable import in_a_line
+
+# No name is longer; what is longer is a table without line ends, or none.
+_MOST_LETTERS = 10_000
+_SHOWN = 80
+
+__all__ = ["checked_names", "listed", "quoted", "same_names"]
 
 
 def checked_names(path: Path, header: Sequence[str]) -> tuple[str, ...]:
@@ -23,21 +30,39 @@ def checked_names(path: Path, header: Sequence[str]) -> tuple[str, ...]:
             f"{path} has no header: its first line is {listed(names)}. Add a line above it "
             f"that names the columns."
         )
+    longest = max(range(len(names)), key=lambda place: len(names[place]))
+    if len(names[longest]) > _MOST_LETTERS:
+        raise ValueError(
+            f"{path} has no header: column {longest + 1} would be called by "
+            f"{len(names[longest]):,} characters. Add a line above it that names the columns."
+        )
     names = [name or f"column {place}" for place, name in enumerate(names, start=1)]
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        raise ValueError(
-            f"{path} has more than one column called {listed(twice)}. Rename all but one."
-        )
+        raise same_names(path, twice)
     return tuple(names)
+
+
+def same_names(path: Path, twice: Iterable[str]) -> ValueError:
+    """Return the error for names that several columns have."""
+    return ValueError(
+        f"{path} has more than one column called {listed(twice)}. Rename all but one."
+    )
 
 
 def listed(names: Iterable[object], most: int = 12) -> str:
     """Return names in a row; of very many the first, and how many more there are."""
-    shown = [str(name) for name in names]
+    shown = [in_a_line(name)[:_SHOWN] for name in names]
     if len(shown) <= most + 1:
         return ", ".join(shown)
     return f"{', '.join(shown[:most])} and {len(shown) - most:,} more"
+
+
+def quoted(name: str) -> str:
+    """Return a name as it is typed in a shell."""
+    if name.replace("_", "").replace("-", "").isalnum():
+        return name
+    return in_a_line(shlex.quote(name))
 
 
 def _is_number(text: str) -> bool:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ def without_gaps(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(pc.is_in(texts, pa.array(_EMPTY)), pa.scalar(None, texts.type), texts)
 
 
-def as_labels(column: pa.ChunkedArray, *, from_text: bool, named: bool) -> NDArray[Any]:
+def as_labels(column: pa.ChunkedArray, *, from_text: bool, names: Sequence[str]) -> NDArray[Any]:
     """Return labels as an array; with gaps, as one of objects with None in them.
 
     Parameters
@@ -41,8 +42,8 @@ def as_labels(column: pa.ChunkedArray, *, from_text: bool, named: bool) -> NDArr
         As ``without_gaps`` gives it.
     from_text : bool
         Whether the column was read as text, so that it may hold numbers.
-    named : bool
-        Whether labels are to be compared with the names of several score columns.
+    names : sequence of str
+        What labels are to be compared with: the names of several score columns, if there are.
     """
     values = column.to_pylist() if column.null_count else column.to_numpy()
     if not from_text:
@@ -50,10 +51,12 @@ def as_labels(column: pa.ChunkedArray, *, from_text: bool, named: bool) -> NDArr
     distinct = column.unique().drop_null()
     if pc.all(pc.match_substring_regex(distinct, _WHOLE)).as_py():
         return _converted(column, pa.int64())
-    if pc.all(pc.match_substring_regex(distinct, _NUMBER)).as_py():
+    # As names they are compared as text: p_1e5 is the column of 1e5.
+    called = set(distinct.to_pylist()) <= set(names)
+    if not called and pc.all(pc.match_substring_regex(distinct, _NUMBER)).as_py():
         return _converted(column, pa.float64())
     truths = pc.is_in(pc.utf8_lower(distinct), pa.array(["true", "false"]))
-    if not named and pc.all(truths).as_py():
+    if not names and pc.all(truths).as_py():
         return _converted(pc.utf8_lower(column), pa.bool_())
     return _objects(values) if column.null_count else _as_text(values)
 

@@ -1,11 +1,12 @@
 """The group of commands, loaded one by one, and how errors become exit codes.
 
 Exit 0: done. 1: the data is wrong, or with --strict contradicts what the figures rest on.
-2: the command is wrong. 130: interrupted.
+2: the command is wrong. 130: interrupted; 143 and 129: told to end by SIGTERM and SIGHUP.
 """
 
 from __future__ import annotations
 
+import io
 import signal
 import threading
 from collections.abc import Iterator, Sequence
@@ -16,8 +17,10 @@ from typing import Any
 import click
 
 from abstain import __version__
+from abstain._files import ENDING, discard_unfinished
 from abstain.cli import missing_package
 from abstain.cli._output import plain_warnings
+from abstain.cli._printable import in_a_line, say
 from abstain.cli._spelling import spelled
 from abstain.cli._verbose import plain_logs, with_verbose
 from abstain.exceptions import AbstainError
@@ -64,7 +67,13 @@ class _Lazy(click.Group):
 
 
 @click.group(
-    cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=_Lazy,
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        # What would colour a terminal is shown, not taken out without a word.
+        "color": True,
+    },
 )
 @with_verbose
 @click.version_option(__version__, prog_name="abstain")
@@ -77,17 +86,23 @@ def commands() -> None:
 
 def run_command(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
-    with _noticed_interrupts() as interrupts:
+    with _noticed_signals() as noticed:
         try:
-            return _run(arguments)
+            code = _run(arguments)
         except (click.exceptions.Abort, KeyboardInterrupt):
-            interrupts.append(signal.SIGINT)
+            noticed.stopping = True
         except Exception:
             # Compiled code may turn an interrupt into an error of its own.
-            if not interrupts:
+            if not noticed.numbers:
                 raise
-        click.echo("abstain: interrupted; nothing half-written was left.", err=True)
-        return 130
+        if not noticed.stopping and not noticed.numbers:
+            return code
+        noticed.stopping = True
+        discard_unfinished()
+        number = (noticed.numbers or [signal.SIGINT])[0]
+        told = "interrupted" if number == signal.SIGINT else "told to end"
+        say(f"abstain: {told}; nothing half-written was left.")
+        return 128 + number
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -97,32 +112,58 @@ def _run(arguments: Sequence[str]) -> int:
                 list(arguments), prog_name="abstain", standalone_mode=False, obj=tuple(arguments)
             )
     except click.ClickException as error:
-        error.show()
+        said = io.StringIO()
+        error.show(said)
+        say(_in_lines(said.getvalue().removesuffix("\n"), arguments))
         return error.exit_code
     except ImportError as error:
         # Commands load what reads and writes tables only when they run.
-        click.echo(f"abstain: {missing_package(error) or error}", err=True)
+        say(f"abstain: {missing_package(error) or error}")
         return 1
     except (AbstainError, OSError, TypeError, ValueError) as error:
-        click.echo(f"abstain: {spelled(str(error))}", err=True)
+        say(_in_lines(f"abstain: {spelled(str(error))}", arguments))
         return 1
     return result if isinstance(result, int) else 0
 
 
+def _in_lines(message: str, arguments: Sequence[str]) -> str:
+    """Return a message in which no argument, such as a file's name, begins a line of its own."""
+    for argument in arguments:
+        shown = in_a_line(argument)
+        if shown != argument and argument.strip():
+            message = message.replace(argument, shown)
+    return message
+
+
+class _Noticed:
+    """The signals that came, and whether the command is already being stopped."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self.stopping = False
+
+
 @contextmanager
-def _noticed_interrupts() -> Iterator[list[int]]:
-    """Interrupt as usual on Ctrl-C, and keep a note of it."""
-    noticed: list[int] = []
+def _noticed_signals() -> Iterator[_Noticed]:
+    """Stop on the signals that ask a program to end as on Ctrl-C, and keep a note of them.
+
+    Stopped so, a command removes what it has half written.
+    """
+    noticed = _Noticed()
 
     def notice(number: int, frame: Any) -> None:
-        noticed.append(number)
-        raise KeyboardInterrupt
+        noticed.numbers.append(number)
+        if not noticed.stopping:
+            raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():
         yield noticed
         return
-    before = signal.signal(signal.SIGINT, notice)
+    # Whoever started the program with nohup wants it to go on.
+    heard = [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, notice) for number in heard}
     try:
         yield noticed
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, usual in before.items():
+            signal.signal(number, signal.SIG_DFL if usual is None else usual)

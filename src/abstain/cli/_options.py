@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import click
 
 from abstain.cli._help import Grouped
+from abstain.cli._output import READ
 from abstain.cli._reading import Reading, reading
 from abstain.cli._spelling import spelled
 
 __all__ = [
     "FILE",
+    "MOST_REPEATS",
     "Grouped",
     "Reading",
     "as_json",
@@ -36,6 +40,7 @@ __all__ = [
     "positive",
     "random_state",
     "reading",
+    "reads",
     "scale",
     "scores",
     "shift",
@@ -46,6 +51,10 @@ __all__ = [
 ]
 
 FILE = click.Path(path_type=Path)
+#: Far more than tell methods apart; each takes seconds.
+MOST_REPEATS = 10_000
+# With what a metric begins that is read from a file.
+_COST = "cost:"
 
 
 def check_with(
@@ -64,9 +73,16 @@ def check_with(
     return callback
 
 
+def reads(path: str | Path) -> None:
+    """Note a file that an option names for reading, so that nothing is written over it."""
+    click.get_current_context().meta.setdefault(READ, []).append(Path(path))
+
+
 def _metric(name: str) -> Any:
     from abstain import metrics
 
+    if name.startswith(_COST) and not name.startswith(f"{_COST}["):
+        reads(name.removeprefix(_COST))
     return metrics.get(name)
 
 
@@ -84,8 +100,13 @@ def fraction(text: str) -> float:
         point = number.replace(",", ".", 1)
         hint = f"; write {point}" if point.replace(".", "", 1).isdigit() else ""
         raise ValueError(f"{text!r} is no number{hint}, such as 0.15 or 15%.") from error
-    # Divided as text is, so that 15% is the very number 0.15.
-    return float(f"{number}e-2") if percent else value
+    if not percent or not isfinite(value):
+        return value
+    try:
+        # Divided in decimals, so that 15% is the very number 0.15.
+        return float(Decimal(number).scaleb(-2))
+    except ArithmeticError:  # next to nothing
+        return value / 100
 
 
 def _level(text: str) -> float:
@@ -115,6 +136,13 @@ def _only_one(
 validation = click.argument("validation", type=FILE)
 batch = click.argument("batch", type=FILE)
 policy = click.argument("policy", type=FILE)
+key_file = click.option(
+    "--key-file",
+    type=FILE,
+    envvar="ABSTAIN_KEY_FILE",
+    help="A secret file of 16 bytes or more: a rule that is written is signed with it, and "
+    "one that is read must be signed with it.",
+)
 out = click.option(
     "--out",
     type=FILE,
@@ -168,7 +196,7 @@ sort = click.option(
 )
 at_most = click.option(
     "--at-most",
-    type=click.IntRange(min=0),
+    type=click.IntRange(min=0, max=10**9),
     help="No more rows to a person than this, e.g. 40 a day: the most pressing of those that the "
     "rule withholds.",
 )

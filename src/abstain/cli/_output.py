@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import click
 
+from abstain._files import place_of
+from abstain.cli._printable import in_a_line, say, tell
 from abstain.cli._spelling import spelled
 from abstain.exceptions import AssumptionWarning, RepairWarning
 
-__all__ = ["check_outputs", "emit", "manifest_path", "plain_warnings", "stop_on_doubts", "wrote"]
+__all__ = [
+    "READ",
+    "check_outputs",
+    "emit",
+    "manifest_path",
+    "plain_warnings",
+    "stop_on_doubts",
+    "wrote",
+]
 
 _HEARD = "abstain.warnings"
+#: Where a command keeps the files that options name for reading.
+READ = "abstain.read"
 # What --out can write a table as, by how its name ends.
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".parquet", ".xlsx")
 
@@ -47,19 +60,22 @@ def plain_warnings(context: click.Context) -> Iterator[None]:
 def _say(heard: Iterable[str], said: set[str]) -> None:
     for message in [one for one in heard if one not in said]:
         said.add(message)
-        click.echo(f"Warning: {spelled(message)}", err=True)
+        say(f"Warning: {spelled(message)}")
 
 
 def emit(found: Any, lines: Iterable[str], as_json: bool) -> None:
     """Print what was found on stdout: as JSON for machines, or as lines for people."""
     if not as_json:
-        click.echo("\n".join(lines))
+        tell("\n".join(lines))
     else:
         import json
 
         from abstain._numerics import plain
+        from abstain.cli._undefined import null_because
 
-        click.echo(json.dumps(plain(found), indent=2))
+        if isinstance(found, Mapping) and (reasons := null_because(found)):
+            found = {**found, "null_because": reasons}
+        tell(json.dumps(plain(found), indent=2, allow_nan=False))
     context = click.get_current_context(silent=True)
     if context is not None and _HEARD in context.meta:
         _say(*context.meta[_HEARD])
@@ -75,7 +91,7 @@ def stop_on_doubts(found: Any, lines: Iterable[str], as_json: bool, *, strict: b
     if not strict or not any(issubclass(kind, AssumptionWarning) for kind in heard.values()):
         return
     emit(found, lines, as_json)
-    click.echo("abstain: stopped by --strict; nothing was written.", err=True)
+    say("abstain: stopped by --strict; nothing was written.")
     context.exit(1)
 
 
@@ -84,8 +100,8 @@ def wrote(what: str, path: Path | None) -> None:
     if path is None:
         return
     beside = manifest_path(path)
-    also = f", and what it was made of to {beside}" if beside.exists() else ""
-    click.echo(f"Wrote {what} to {path}{also}", err=True)
+    also = f", and what it was made of to {in_a_line(beside)}" if beside.exists() else ""
+    say(f"Wrote {what} to {in_a_line(path)}{also}")
 
 
 def check_outputs(
@@ -111,23 +127,45 @@ def check_outputs(
     if table is not None:
         _check_ending(table)
         beside = [manifest_path(table)]
-    seen: dict[Path, Path] = {}
-    read = {file.resolve(): file for path in inputs if path is not None for file in _files(path)}
+    seen: dict[object, Path] = {}
+    also = click.get_current_context().meta.get(READ, ())
+    read = {
+        name: file
+        for path in (*inputs, *also)
+        if path is not None
+        for file in _files(path)
+        for name in _identities(file)
+    }
     for path in [table, *others, *beside]:
         if path is None:
             continue
-        if not path.parent.is_dir():
-            raise click.UsageError(f"Cannot write {path}: there is no folder {path.parent}.")
-        if path.is_dir():
-            raise click.UsageError(f"Cannot write {path}: it is a folder.")
-        place = path.resolve()
-        if place in read:
-            raise click.UsageError(f"Cannot write {path}: it is read as {read[place]}.")
-        if place in seen:
-            raise click.UsageError(f"{path} is given for two outputs; each needs its own file.")
-        seen[place] = path
+        try:
+            place = place_of(path)
+        except (OSError, ValueError) as error:
+            raise click.UsageError(str(error)) from error
+        if not os.access(place.parent, os.W_OK):
+            raise click.UsageError(
+                f"Cannot write {path}: nothing can be written in the folder {place.parent}."
+            )
+        for name in _identities(path):
+            if name in read:
+                raise click.UsageError(f"Cannot write {path}: it is read as {read[name]}.")
+            if name in seen:
+                raise click.UsageError(
+                    f"{path} is given for two outputs; each needs its own file."
+                )
+        seen |= dict.fromkeys(_identities(path), path)
         if path.exists() and not force:
             raise click.UsageError(f"{path} exists; add --force to write over it.")
+
+
+def _identities(path: Path) -> list[object]:
+    """Return what makes two paths the same file: where links lead, and the file itself."""
+    found: list[object] = [os.path.realpath(path)]
+    with suppress(OSError, ValueError):
+        there = path.stat()
+        found.append((there.st_dev, there.st_ino))
+    return found
 
 
 def manifest_path(path: Path) -> Path:

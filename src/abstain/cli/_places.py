@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from itertools import accumulate, islice
 from pathlib import Path
 
-from abstain.cli._columns import is_workbook
+from abstain.cli._columns import is_parquet, is_workbook
 from abstain.cli._excel import sheet_lines
+from abstain.cli._printable import in_a_line
 from abstain.cli._reading import Reading
 from abstain.cli._text import line_of
 
@@ -41,7 +42,7 @@ class Places:
         begins = [0, *accumulate(self.counts)]
         part = bisect_right(begins, row) - 1
         file, row = self.files[part], row - begins[part]
-        if file.suffix == ".parquet":
+        if is_parquet(file):
             return f"row {row} of {file}, counted from 0"
         if is_workbook(file):
             return f"row {sheet_lines(file, self.reading.sheet)[row]} of {file}"
@@ -51,6 +52,6 @@ class Places:
         """Return where the first of some rows stand, with what each is called."""
         shown = []
         for row in islice(rows, _MOST_NAMED):
-            called = "" if names is None else f" ({names[row]})"
+            called = "" if names is None else f" ({in_a_line(names[row])})"
             shown.append(f"{self.of(int(row))}{called}")
         return "; ".join(shown)

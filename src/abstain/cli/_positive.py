@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abstain._inputs import told_positive
-from abstain.cli._columns import quoted
+from abstain.cli._header import listed, quoted
+from abstain.cli._printable import in_a_line
 
 if TYPE_CHECKING:
     from abstain.cli._tables import Predictions
@@ -63,10 +64,11 @@ def settled_classes(
             if str(label) == given or _same_number(label, given):
                 return Classes(None, label)
         raise ValueError(
-            f"--positive {quoted(given)} is none of the labels of {source.files[0]}: {labels[0]}, "
-            f"{labels[1]}. {_proposed(labels)}"
+            f"--positive {quoted(given)} is none of the labels of {source.files[0]}: "
+            f"{listed(labels)}. {_proposed(labels)}"
         )
     names = source.scores.column_names
+    named = " and ".join(in_a_line(label) for label in labels)
     if len(names) == 1:
         for label in labels:
             if names[0].removeprefix(_PREFIX) == str(label):
@@ -76,19 +78,22 @@ def settled_classes(
         return Classes(None, told)
     if len(names) == 1:
         raise ValueError(
-            f"{source.files[0]} has the labels {labels[0]} and {labels[1]} and one score column, "
-            f"{names[0]}: nothing says of which of the two it is the score. {_proposed(labels)}"
+            f"{source.files[0]} has the labels {named} and one score column, "
+            f"{in_a_line(names[0])}: nothing says of which of the two it is the score. "
+            f"{_proposed(labels)}"
         )
     for what in needing:
         raise ValueError(
-            f"{what} is of the positive class, and nothing says which of {labels[0]} and "
-            f"{labels[1]} that is. {_proposed(labels)}"
+            f"{what} is of the positive class, and nothing says which of {named} that "
+            f"is. {_proposed(labels)}"
         )
     return Classes(None, None)
 
 
 def _same_number(label: Any, given: str) -> bool:
-    """Tell whether a label that is a number is the one that was typed: 1.0 is 1."""
+    """Tell whether a label that is a number or a truth is the one that was typed: 1.0 is 1."""
+    if isinstance(label, bool):
+        return str(label).lower() == given.lower()
     try:
         return not isinstance(label, str) and float(label) == float(given)
     except ValueError:

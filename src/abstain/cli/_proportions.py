@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from abstain._numerics import aligned
+from abstain.cli._printable import in_a_line
 
 __all__ = ["proportion_lines"]
 
@@ -37,7 +38,9 @@ def proportion_lines(
         The proportions that tell which classes moved.
     """
     head = ["class", *columns]
-    rows = [[str(name), *cells] for name, *cells in zip(classes, *columns.values(), strict=True)]
+    rows = [
+        [in_a_line(name), *cells] for name, *cells in zip(classes, *columns.values(), strict=True)
+    ]
     shown = [*range(len(rows))]
     if len(rows) > _MANY_CLASSES:
         moved = np.abs(np.asarray(now, dtype=np.float64) - np.asarray(then, dtype=np.float64))

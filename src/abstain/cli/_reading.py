@@ -70,9 +70,11 @@ AS_FOUND = Reading()
 
 def _separator(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
     separator = None if text is None else _SEPARATORS.get(text, text)
-    if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
+    if separator is not None and (
+        len(separator) != 1 or not separator.isascii() or separator in '"\r\n\0'
+    ):
         raise click.BadParameter(
-            f"{text!r} must be one character, or one of {', '.join(list(_SEPARATORS)[:4])}."
+            f"{text!r} must be one ASCII character, or one of {', '.join(list(_SEPARATORS)[:4])}."
         )
     return separator
 
@@ -80,9 +82,15 @@ def _separator(context: click.Context, parameter: click.Parameter, text: str | N
 def _encoding(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
     import codecs
 
+    if text is None:
+        return None
     try:
-        return None if text is None else codecs.lookup(text).name
-    except LookupError as error:
+        name = codecs.lookup(text).name
+        # There are codecs that are no encodings of text, and some that cannot be read in parts.
+        if codecs.getincrementaldecoder(name)().decode("a,1\n".encode(name), True) != "a,1\n":
+            raise LookupError(name)
+        return name
+    except (LookupError, TypeError, ValueError) as error:
         raise click.BadParameter(
             f"{text!r} is no encoding; such as windows-1252, latin-1 or utf-16 are."
         ) from error

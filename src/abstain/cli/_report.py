@@ -9,6 +9,7 @@ import click
 
 from abstain.cli import _options as option
 from abstain.cli._output import check_outputs, emit, wrote
+from abstain.cli._printable import printable
 
 if TYPE_CHECKING:
     from abstain import Decisions, Policy
@@ -24,6 +25,7 @@ __all__ = ["report", "write_report"]
     "--scores p_ill --label ill --out report.html",
 )
 @option.policy
+@option.key_file
 @option.batch
 @click.option(
     "--validation",
@@ -51,6 +53,7 @@ def report(
     policy: Path,
     batch: Path,
     *,
+    key_file: Path | None,
     validation: Path | None,
     scores: str,
     label: str,
@@ -68,12 +71,14 @@ def report(
     One HTML file that needs no network: the answer, a budget slider, what moved, how far to
     trust it, who is referred. With --json the facts of the page are printed as well.
     """
-    check_outputs(out, inputs=(policy, batch, validation), force=force)
+    check_outputs(out, inputs=(policy, batch, validation, key_file), force=force)
 
     from abstain import Policy
+    from abstain._files import landing
+    from abstain.cli._key import signing_key
     from abstain.cli._tables import read_predictions
 
-    rule = Policy.load(policy)
+    rule = Policy.load(policy, key=signing_key(key_file))
     new = read_predictions(
         batch, scores=scores, identifier=identifier, group=group, reading=reading, rule=rule
     )
@@ -82,16 +87,17 @@ def report(
         source = read_predictions(
             validation, scores=scores, label=label, reading=reading.of_validation, rule=rule
         )
-    page = write_report(
-        out,
-        rule.apply(new.scores_for(rule.classes), **new.aside(rule.classes)),
-        new,
-        source,
-        inputs=(policy,),
-        random_state=random_state,
-        **({} if title is None else {"title": title}),
-    )
-    emit(page.facts, [page.headline], as_json)
+    with landing() as place:
+        page = write_report(
+            place(out),
+            rule.apply(new.scores_for(rule.classes), **new.aside(rule.classes)),
+            new,
+            source,
+            inputs=(policy,),
+            random_state=random_state,
+            **({} if title is None else {"title": title}),
+        )
+        emit(page.facts, [page.headline], as_json)
     wrote("the report", out)
 
 
@@ -117,7 +123,7 @@ def write_report(
         id_name=new.id_name,
         groups=new.groups,
         group_name=new.group_name,
-        command=option.this_command(),
+        command=printable(option.this_command() or "") or None,
         inputs=(*inputs, *new.files),
         **options,
     )

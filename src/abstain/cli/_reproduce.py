@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
 
 from abstain import __version__
+from abstain._files import landing_in
 from abstain.cli import _options as option
 from abstain.cli._output import emit
+from abstain.cli._printable import in_a_line, say, tell
 
 if TYPE_CHECKING:
     from abstain.paper import Result
@@ -24,7 +29,11 @@ __all__ = ["reproduce"]
 )
 @click.argument("experiment", required=False)
 @click.option("--data", type=option.FILE, help="The folder with the experiment's data.")
-@click.option("--repeats", type=click.IntRange(min=1), help="How many repeats; the paper's own.")
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=1, max=option.MOST_REPEATS),
+    help="How many repeats; the paper's own.",
+)
 @click.option("--methods", help="Comma-separated methods to run; all of them.")
 @click.option("--method", "extra", multiple=True, help="A score of your own, module:function.")
 @click.option("--figures", type=option.FILE, help="Write the experiment's figures there.")
@@ -57,7 +66,7 @@ def reproduce(
         extra_methods=extra,
     )
     if experiment is None and data is None:
-        click.echo("\n".join(sorted(EXPERIMENTS)))
+        tell("\n".join(sorted(EXPERIMENTS)))
         return
     names = _available(data or Path()) if experiment is None else [experiment]
     if experiment is not None and experiment not in EXPERIMENTS:
@@ -70,12 +79,18 @@ def reproduce(
         _markdown(name, result) if markdown else result.to_text()
         for name, result in results.items()
     ]
-    emit(found if experiment is None else found[0], ["\n\n".join(texts)], as_json)
-    if figures is not None:
-        figures.mkdir(parents=True, exist_ok=True)
-        for result in results.values():
-            for path in result.save_figures(figures):
-                click.echo(f"Wrote {path}", err=True)
+    written: list[Path] = []
+    with ExitStack() as stack:
+        if figures is not None:
+            place = stack.enter_context(landing_in(figures))
+            aside = Path(stack.enter_context(TemporaryDirectory()))
+            for result in results.values():
+                for path in result.save_figures(aside):
+                    shutil.copyfile(path, place(figures / path.name))
+                    written.append(figures / path.name)
+        emit(found if experiment is None else found[0], ["\n\n".join(texts)], as_json)
+    for path in written:
+        say(f"Wrote {in_a_line(path)}")
 
 
 def _available(folder: Path) -> list[str]:

@@ -47,6 +47,7 @@ __all__ = ["run"]
 @option.out
 @option.sort
 @click.option("--policy", type=option.FILE, help="Save the rule as JSON.")
+@option.key_file
 @click.option(
     "--report",
     type=option.FILE,
@@ -69,6 +70,7 @@ def run(
     out: Path | None,
     sort: str,
     policy: Path | None,
+    key_file: Path | None,
     report: Path | None,
     force: bool,
     strict: bool,
@@ -81,17 +83,19 @@ def run(
     of the same classifier on new rows; its labels are not looked at, but for --known-labels.
     Either may be a quoted pattern of many files, such as 'site-*.csv.gz'.
     """
-    check_outputs(policy, report, table=out, inputs=(validation, batch), force=force)
+    check_outputs(policy, report, table=out, inputs=(validation, batch, key_file), force=force)
     parameters = amount(**settings)
 
     from abstain import Abstainer
     from abstain._files import landing
+    from abstain.cli._key import signing_key
     from abstain.cli._positive import settled_classes
     from abstain.cli._report import write_report
     from abstain.cli._summary import facts, lines
     from abstain.cli._tables import read_predictions
     from abstain.cli._writing import save_decisions
 
+    key = signing_key(key_file)
     scale = parameters["scale"]
     source = read_predictions(
         validation, scores=scores, label=label, reading=reading.of_validation, scale=scale
@@ -118,10 +122,11 @@ def run(
             first = sort == "pressing"
             save_decisions(place, out, decisions, new, (source, new), pressing_first=first)
         if policy is not None:
-            decisions.policy.save(place(policy))
+            decisions.policy.save(place(policy), key=key)
         if report is not None:
             write_report(place(report), decisions, new, source)
-    emit(found, lines(found), as_json)
+        # What cannot be printed is an error, too, after which nothing is to be there.
+        emit(found, lines(found), as_json)
     wrote("decisions", out)
     wrote("the rule", policy)
     wrote("the report", report)

@@ -13,8 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from abstain._inputs import Mask
+from abstain.cli._ids import names_rows
 from abstain.cli._places import Places
 from abstain.cli._reading import Reading
+from abstain.exceptions import AssumptionWarning, warn_user
 
 __all__ = ["GAPS", "as_numbers", "check_scale", "without_score"]
 
@@ -25,12 +27,19 @@ _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?([iI]nf|[iI]nfinity)$"
 
 
 def as_numbers(
-    column: pa.ChunkedArray, name: str, places: Places, reading: Reading, *, alone: bool
+    column: pa.ChunkedArray,
+    name: str,
+    places: Places,
+    reading: Reading,
+    *,
+    alone: bool,
+    pattern: str | None = None,
 ) -> tuple[pa.ChunkedArray, bool]:
     """Return a score column as numbers with nulls in its gaps, and whether it has decimal commas.
 
     Percentages are divided by 100 where that was asked for. ``alone``: whether this is the only
-    score column, so that no sum over columns tells percentages from fractions.
+    score column, so that no sum over columns tells percentages from fractions. ``pattern``: how
+    the column was found, where that is not by its name.
     """
     commas = signed = False
     if _is_text(column.type):
@@ -45,6 +54,7 @@ def as_numbers(
     if pc.any(nothing).as_py():
         # NaN is how Parquet files of NumPy say that there is nothing.
         numbers = pc.if_else(nothing, pa.scalar(None, pa.float64()), numbers)
+    _doubt_ids(numbers, name, places, pattern)
     if reading.percent:
         numbers = _hundredth(numbers, name, places, certain=signed or not alone)
     return numbers, commas
@@ -78,6 +88,24 @@ def check_scale(
             f"{places.files[0]}: column {name!r} holds numbers from {low:.6g} to {high:.6g}; "
             f"probabilities lie within 0 to 1.{advice}"
         )
+
+
+def _doubt_ids(numbers: pa.ChunkedArray, name: str, places: Places, pattern: str | None) -> None:
+    """Refuse a column that seems to name rows, or warn where it was asked for by its name."""
+    if not names_rows(name, numbers.drop_null().to_numpy()):
+        return
+    low, high = (value.as_py() for value in pc.min_max(numbers).values())
+    what = (
+        f"{places.files[0]}: column {name!r} holds whole numbers from {low:.0f} to {high:.0f}, as "
+        f"a column does that names rows"
+    )
+    if pattern is None:
+        warn_user(f"{what}. It is taken as the score, as --scores says.", AssumptionWarning)
+        return
+    raise ValueError(
+        f"{what}, and --scores '{pattern}' takes it for a score. Give a pattern that only the "
+        f"scores have, such as 'p_*', or the one column by its name."
+    )
 
 
 def without_score(columns: Sequence[pa.ChunkedArray]) -> Mask | None:

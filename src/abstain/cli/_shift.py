@@ -9,6 +9,7 @@ import click
 
 from abstain.cli import _options as option
 from abstain.cli._output import emit
+from abstain.cli._printable import in_a_line
 from abstain.cli._proportions import proportion_lines
 
 __all__ = ["shift"]
@@ -102,7 +103,9 @@ def _lines(found: dict[str, Any]) -> list[str]:
         f"Class proportions ({found['rows']['validation']:,} validation and "
         f"{found['rows']['target']:,} target rows, calibration {found['calibration']})"
     )
-    named = [] if found["positive"] is None else [f"Positive class: {found['positive']}"]
+    named = (
+        [] if found["positive"] is None else [f"Positive class: {in_a_line(found['positive'])}"]
+    )
     return [
         f"Is there a shift? {found['test']['summary']}",
         f"Is it label shift? {found['check']['summary']}",

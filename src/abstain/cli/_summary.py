@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from math import isfinite
 from typing import Any
 
 from abstain.cli._asked import asked_facts, asked_lines, before_otherwise, class_in_words
+from abstain.cli._printable import in_a_line
 from abstain.cli._proportions import proportion_lines
+from abstain.cli._undefined import NOT_DEFINED
 from abstain.decisions import Decisions
 
 __all__ = ["estimated", "facts", "lines"]
@@ -109,7 +112,7 @@ def lines(found: dict[str, Any]) -> list[str]:
             f"person, {found['over_capacity']:,} were let through for lack of capacity"
         )
     if found["positive"] is not None:
-        result.append(f"Positive class: {found['positive']}")
+        result.append(f"Positive class: {in_a_line(found['positive'])}")
     result.append(found["predicts"])
     if found["estimate"] is None:
         result.append(
@@ -156,6 +159,8 @@ def _proportions(found: dict[str, Any]) -> list[str]:
 def estimated(part: dict[str, Any]) -> str:
     """Return an estimated value and its interval."""
     low, high = part["interval"]
+    if not isfinite(part["value"]):
+        return f"{NOT_DEFINED}: too few, or a class is missing"
     return f"{part['value']:.4f} ({100 * part['level']:g}% interval {low:.4f} to {high:.4f})"
 
 
@@ -172,7 +177,7 @@ def _assumed(found: dict[str, Any]) -> list[str]:
 
 def _predicts(decisions: Decisions[Any]) -> str:
     """Say in a sentence how the rows are predicted."""
-    words = decisions.choice.rule.in_words(class_in_words(decisions.classes[-1]))
+    words = in_a_line(decisions.choice.rule.in_words(class_in_words(decisions.classes[-1])))
     return words[:1].upper() + words[1:]
 
 

@@ -23,6 +23,7 @@ from abstain._logs import logger, stopwatch
 from abstain.cli._columns import (
     column_names,
     found_files,
+    is_parquet,
     is_workbook,
     missing_column,
     read_columns,
@@ -32,6 +33,7 @@ from abstain.cli._columns import (
 from abstain.cli._header import listed
 from abstain.cli._labels import as_labels, without_gaps
 from abstain.cli._places import Places
+from abstain.cli._printable import say
 from abstain.cli._reading import AS_FOUND, Reading
 from abstain.cli._scores import as_numbers, check_scale, without_score
 from abstain.cli._text import text_format
@@ -119,8 +121,8 @@ class Predictions:
         own, fitted = ([str(label) for label in labels] for labels in (self.classes, classes))
         if sorted(own) != sorted(fitted):
             raise ValueError(
-                f"{self.files[0]} has score columns for {', '.join(own)}; the fitted ones are "
-                f"for {', '.join(fitted)}. Name the columns with --scores."
+                f"{self.files[0]} has score columns for {listed(own)}; the fitted ones are for "
+                f"{listed(fitted)}. Name the columns with --scores."
             )
         return self.scores.select([f"{PREFIX}{name}" for name in fitted])
 
@@ -179,7 +181,9 @@ def read_predictions(
     places = Places(files, [part.num_rows for part in parts], reading)
 
     scale = scale if rule is None else rule.calibrator.scale
-    numbers = _numbers(table, columns, places, reading, scale=scale, choosable=rule is None)
+    numbers = _numbers(
+        table, columns, places, reading, scores=scores, scale=scale, choosable=rule is None
+    )
     given = None if known is None else without_gaps(table.column(known))
     gaps = without_score(numbers)
     helpless = gaps if gaps is None or given is None else gaps & given.is_null().to_numpy()
@@ -197,13 +201,13 @@ def read_predictions(
     # score, or of the positive class.
     starred = _class_names(columns, scores) if "*" in scores else []
     names_of = [] if len(columns) == 1 else _class_names(columns, scores)
-    from_text = not all(file.suffix == ".parquet" for file in files)
+    from_text = not all(is_parquet(file) for file in files)
 
     def labels_in(name: str | None) -> NDArray[Any] | None:
         if name is None:
             return None
         column = _full(table, name, places, rows)
-        return as_labels(column, from_text=from_text, named=len(names_of) > 1)
+        return as_labels(column, from_text=from_text, names=names_of)
 
     labels, classes = _named(labels_in(label), names_of)
     return Predictions(
@@ -232,11 +236,19 @@ def _score_columns(
     file: Path, names: list[str], scores: str, others: dict[str, str | None], reading: Reading
 ) -> list[str]:
     """Return the columns that hold scores, once every other that was asked for is there too."""
-    columns = [name for name in names if name == scores] or fnmatch.filter(names, scores)
+    taken = {name: option for option, name in others.items() if name is not None}
+    columns = [name for name in names if name == scores]
+    if columns and taken.get(scores, "--group") != "--group":
+        raise ValueError(
+            f"{file}: --scores and {taken[scores]} both name the column {scores!r}; a score is "
+            f"another column."
+        )
+    # What is asked for as something else is no score, though a pattern may match it.
+    columns = columns or [name for name in fnmatch.filter(names, scores) if name not in taken]
     if not columns:
         raise missing_column(file, scores, "--scores", reading)
-    for option, name in others.items():
-        if name is not None and name not in names:
+    for name, option in taken.items():
+        if name not in names:
             raise missing_column(file, name, option, reading)
     return columns
 
@@ -247,6 +259,7 @@ def _numbers(
     places: Places,
     reading: Reading,
     *,
+    scores: str,
     scale: str | None,
     choosable: bool,
 ) -> list[pa.ChunkedArray]:
@@ -258,7 +271,14 @@ def _numbers(
         )
     alone = len(columns) == 1
     found = {
-        name: as_numbers(table.column(name), name, places, reading, alone=alone)
+        name: as_numbers(
+            table.column(name),
+            name,
+            places,
+            reading,
+            alone=alone,
+            pattern=None if columns == [scores] else scores,
+        )
         for name in columns
     }
     numbers = [column for column, _ in found.values()]
@@ -279,7 +299,7 @@ def _say_how_read(places: Places, *, commas: bool, reading: Reading) -> None:
     """Say on stderr what of the files is not as usual, unless the user said it."""
     said: dict[str, list[str]] = {}
     for file in places.files:
-        if file.suffix == ".parquet" or is_workbook(file):
+        if is_parquet(file) or is_workbook(file):
             continue
         unusual = text_format(file, reading).unusual()
         if commas and reading.decimal is None:
@@ -287,7 +307,7 @@ def _say_how_read(places: Places, *, commas: bool, reading: Reading) -> None:
         if unusual:
             said.setdefault(", ".join(unusual), []).append(str(file))
     for how, files in said.items():
-        click.echo(f"Read {listed(files, most=3)} as {how}.", err=True)
+        say(f"Read {listed(files, most=3)} as {how}.")
 
 
 def _remark_on_gaps(
@@ -374,14 +394,18 @@ def _text(column: pa.ChunkedArray) -> NDArray[Any]:
 
 def _known(given: pa.ChunkedArray, names: list[str], *, from_text: bool) -> NDArray[Any]:
     """Return known labels, with None elsewhere, as the classes are spelled."""
-    return as_labels(given, from_text=from_text, named=len(names) > 1)
+    return as_labels(given, from_text=from_text, names=names)
 
 
 def _named(labels: Any, names: list[str]) -> tuple[Any, list[Any] | None]:
     """Compare labels with column names as text, unless they are numbers on both sides."""
     if labels is None or not names:
         return labels, names or None
-    if labels.dtype.kind in "iu" and all(name == str(_whole(name)) for name in names):
+    whole = all(name == str(_whole(name)) for name in names)
+    if whole and labels.dtype.kind == "f" and not (labels % 1).any():
+        # As programs write whole numbers that had gaps among them: 1.0.
+        labels = labels.astype(np.int64)
+    if whole and labels.dtype.kind in "iu":
         return labels, [int(name) for name in names]
     if labels.dtype.kind == "b":
         # As the columns spell it: p_true or p_True.

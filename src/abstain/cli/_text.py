@@ -9,18 +9,20 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 from pyarrow import csv as arrow
 
 from abstain.cli._header import checked_names
+from abstain.cli._packed import Counted, unpacked, version_of
 from abstain.cli._reading import Reading
 
 __all__ = ["TextFormat", "first_rows", "line_of", "read_text", "text_format"]
@@ -29,8 +31,9 @@ _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 _HEAD = 1 << 18
 _MOST_HEAD = 1 << 24
 _ROWS = 20
+_LINE = re.compile("\r\n|\n|\r")
 # Cells of many columns or long texts: a row must fit into a block.
-_BLOCK = 1 << 23
+_BLOCKS = (1 << 23, 1 << 27, 1 << 30)
 csv.field_size_limit(1 << 30)
 
 
@@ -71,16 +74,16 @@ def text_format(path: Path, reading: Reading) -> TextFormat:
         If it cannot be told for sure; the message names the option to add. Also where the header
         is missing or names a column twice.
     """
-    return _text_format(path, path.stat().st_mtime_ns, reading.encoding, reading.separator)
+    return _text_format(path, version_of(path), reading.encoding, reading.separator)
 
 
 @lru_cache(maxsize=256)
 def _text_format(
-    path: Path, changed: int, encoding: str | None, separator: str | None
+    path: Path, version: tuple[int, ...], encoding: str | None, separator: str | None
 ) -> TextFormat:
     size = _HEAD
     while True:
-        with _opened(path) as stream:
+        with unpacked(path) as stream:
             raw = stream.read(size)
         whole = len(raw) < size
         head, found = _decoded(path, raw, encoding, whole)
@@ -104,30 +107,64 @@ def read_text(
     form = text_format(path, reading)
     one = len(form.names) == 1
     try:
-        with _opened(path) as stream:
-            table = arrow.read_csv(
-                stream,
-                read_options=arrow.ReadOptions(
-                    encoding=form.encoding.replace("utf-8-sig", "utf-8"),
-                    block_size=_BLOCK,
-                    skip_rows=form.skip,
-                    column_names=list(form.names),
-                    skip_rows_after_names=1,
-                ),
-                parse_options=arrow.ParseOptions(
-                    delimiter=form.separator,
-                    newlines_in_values=True,
-                    # Of a single column an empty line is a row without a value.
-                    ignore_empty_lines=not one,
-                ),
-                convert_options=arrow.ConvertOptions(
-                    include_columns=list(names),
-                    column_types={name: pa.string() for name in as_text},
-                ),
-            )
-    except (pa.ArrowInvalid, UnicodeError) as error:
+        table, stream = _parsed(path, form, names, as_text)
+    except (pa.ArrowException, UnicodeError) as error:
         raise ValueError(_why_unreadable(path, form, error)) from error
+    # Where rows are fewer than lines, some may have disappeared in a cell that is not closed; and
+    # where quotes come in no pairs the file may be cut off within one.
+    lines = table.num_rows + 1 + form.skip
+    if stream.quotes and (stream.lines not in (lines, lines - 1) or stream.quotes % 2):
+        _check_quotes(path, form)
     return _without_last_gaps(table) if one else table
+
+
+def _parsed(
+    path: Path, form: TextFormat, names: Sequence[str], as_text: Sequence[str]
+) -> tuple[pa.Table, Counted]:
+    """Return columns as pyarrow reads them, and how many lines and quotes it came across."""
+    for block in _BLOCKS:
+        try:
+            with unpacked(path) as stream:
+                table = arrow.read_csv(
+                    stream,
+                    read_options=arrow.ReadOptions(
+                        encoding=form.encoding.replace("utf-8-sig", "utf-8"),
+                        block_size=block,
+                        skip_rows=form.skip,
+                        column_names=list(form.names),
+                        skip_rows_after_names=1,
+                    ),
+                    parse_options=arrow.ParseOptions(
+                        delimiter=form.separator,
+                        newlines_in_values=True,
+                        # Of a single column an empty line is a row without a value.
+                        ignore_empty_lines=len(form.names) > 1,
+                    ),
+                    convert_options=arrow.ConvertOptions(
+                        include_columns=list(names),
+                        column_types={name: pa.string() for name in as_text},
+                    ),
+                )
+                return table, stream
+        except pa.ArrowInvalid as error:
+            if "straddling" not in str(error) or block == _BLOCKS[-1]:
+                raise
+    raise AssertionError("the last block size returns or raises")
+
+
+def _check_quotes(path: Path, form: TextFormat) -> None:
+    """Refuse a cell that is opened by a quote and not closed: it would swallow the rows below."""
+    begins = 0
+    with _lines(path, form, strict=True) as lines:
+        try:
+            for begins, _ in lines:  # noqa: B007 - kept for the message
+                pass
+        except csv.Error as error:
+            raise ValueError(
+                f"{path} cannot be read as a table: a quote is not closed, or something stands "
+                f"after a closing one, in the row below that of line {begins or 1} ({error}). "
+                f"Within quotes a quote is written twice."
+            ) from error
 
 
 def first_rows(path: Path, reading: Reading, most: int) -> pa.Table:
@@ -135,11 +172,15 @@ def first_rows(path: Path, reading: Reading, most: int) -> pa.Table:
     form = text_format(path, reading)
     with _lines(path, form) as lines:
         rows = list(islice((row for _, row in lines), most))
+    width = len(form.names)
+    if not rows:
+        return pa.table({name: pa.array([], pa.string()) for name in form.names})
     buffer = io.StringIO()
-    csv.writer(buffer).writerows(rows)
+    # Rows that are too short or too long are told of when the table is read.
+    csv.writer(buffer).writerows([*row, *[""] * width][:width] for row in rows)
     return arrow.read_csv(
         io.BytesIO(buffer.getvalue().encode()),
-        read_options=arrow.ReadOptions(column_names=list(form.names), block_size=_BLOCK),
+        read_options=arrow.ReadOptions(column_names=list(form.names), block_size=_BLOCKS[-1]),
         parse_options=arrow.ParseOptions(newlines_in_values=True),
     )
 
@@ -151,23 +192,23 @@ def line_of(path: Path, row: int, reading: Reading) -> int:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    """Open a file for reading bytes, unpacked where it is packed."""
-    with pa.input_stream(str(path), compression="detect") as stream:
-        yield stream
-
-
-@contextmanager
-def _lines(path: Path, form: TextFormat) -> Iterator[Iterator[tuple[int, list[str]]]]:
+def _lines(
+    path: Path, form: TextFormat, *, strict: bool = False
+) -> Iterator[Iterator[tuple[int, list[str]]]]:
     """Give the rows below the header, each with the line that it begins on."""
-    with _opened(path) as stream, io.TextIOWrapper(stream, form.encoding, newline="") as text:
-        for _ in range(form.skip):
-            text.readline()
-        yield islice(_numbered(text, form), 1, None)
+    encoding = "utf-8-sig" if form.encoding == "utf-8" else form.encoding
+    try:
+        with unpacked(path) as stream:
+            text = io.TextIOWrapper(cast(Any, stream), encoding, newline="")
+            for _ in range(form.skip):
+                text.readline()
+            yield islice(_numbered(text, form, strict), 1, None)
+    except UnicodeError as error:
+        raise ValueError(_other_encoding(path, form)) from error
 
 
-def _numbered(text: Any, form: TextFormat) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader(text, delimiter=form.separator)
+def _numbered(text: Any, form: TextFormat, strict: bool) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(text, delimiter=form.separator, strict=strict)
     begins = form.skip + 1
     for row in reader:
         if row or len(form.names) == 1:
@@ -228,13 +269,19 @@ def _before_header(head: str) -> tuple[int, str, str | None]:
     """Skip empty lines and Excel's ``sep=;``: how many lines, the rest, and that separator."""
     skip, stated = 0, None
     while head:
-        line, _, rest = head.partition("\n")
-        text = line.strip("\r")
+        line, rest = _first_line(head)
+        text = line.strip("\r\n")
         if text.strip() and not (text.startswith("sep=") and len(text) == 5):
             break
         stated = text[4:] or stated
         skip, head = skip + 1, rest
     return skip, head, stated
+
+
+def _first_line(text: str) -> tuple[str, str]:
+    """Return the first line and the rest; lines end as in Unix, in Windows, or in old Macs."""
+    end = _LINE.search(text)
+    return (text, "") if end is None else (text[: end.end()], text[end.end() :])
 
 
 def _sampled(head: str, separator: str, whole: bool) -> list[list[str]]:
@@ -268,9 +315,13 @@ def _separator_of(path: Path, head: str, whole: bool) -> str:
     return splitting[0]
 
 
+def _other_encoding(path: Path, form: TextFormat) -> str:
+    return f"{path} is not {form.encoding} throughout; add --encoding, e.g. windows-1252."
+
+
 def _why_unreadable(path: Path, form: TextFormat, error: Exception) -> str:
     if "UTF8" in str(error) or isinstance(error, UnicodeError):
-        return f"{path} is not {form.encoding} throughout; add --encoding, e.g. windows-1252."
+        return _other_encoding(path, form)
     with _lines(path, form) as lines:
         for line, row in lines:
             if len(row) != len(form.names):
@@ -280,7 +331,7 @@ def _why_unreadable(path: Path, form: TextFormat, error: Exception) -> str:
                     f"header {len(form.names)} (separated by {separator}s). Repair the line, or "
                     f"say what separates columns with --separator."
                 )
-    return f"{path} cannot be read as a table: {error}"
+    return f"{path} cannot be read as a table: {' '.join(str(error).split())}"
 
 
 def _without_last_gaps(table: pa.Table) -> pa.Table:

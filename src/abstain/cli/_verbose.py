@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from abstain.cli._printable import printable
+
 __all__ = ["plain_logs", "with_verbose"]
 
 _ASKED = "abstain.verbose"
@@ -53,7 +55,7 @@ class _Lines(logging.Handler):
         # On a terminal a progress bar may stand in the line.
         wipe = "\r\x1b[K" if sys.stderr.isatty() else ""
         elapsed = time.perf_counter() - self._start
-        click.echo(f"{wipe}[{elapsed:7.2f} s] {room}: {record.getMessage()}", err=True)
+        click.echo(f"{wipe}[{elapsed:7.2f} s] {room}: {printable(record.getMessage())}", err=True)
 
 
 @contextmanager

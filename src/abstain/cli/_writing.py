@@ -6,11 +6,10 @@ Numbers have as few digits as reproduce the decisions; see ``_digits``.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,12 +20,20 @@ from abstain._inputs import FloatArray
 from abstain.cli._excel import write_sheet
 from abstain.cli._manifest import manifest_of, sha256_of
 from abstain.cli._output import manifest_path
+from abstain.cli._printable import in_a_line, say
 from abstain.decisions import Decisions
 
 if TYPE_CHECKING:
     from abstain.cli._tables import Predictions
 
-__all__ = ["decision_table", "save_decisions", "save_table", "write_columns", "write_decisions"]
+__all__ = [
+    "decision_table",
+    "free_name",
+    "save_decisions",
+    "save_table",
+    "write_columns",
+    "write_decisions",
+]
 
 OURS = "abstain_"
 EXACT = 17
@@ -68,15 +75,17 @@ def save_decisions(
         others = others.take(left)
     if others is not None and path.suffix.lower() in (".parquet", ".xlsx"):
         others = _typed(others)
-    digits = EXACT if path.suffix == ".parquet" else _digits(decisions)
+    digits = EXACT if path.suffix.lower() == ".parquet" else _digits(decisions)
     table, renamed = decision_table(decisions, names, rows.id_name, others, digits=digits)
     if pressing_first:
         table = table.take(np.argsort(-decisions.priority, kind="stable"))
     if renamed:
-        listed = ", ".join(f"{new} for {old}" for old, new in renamed.items())
-        click.echo(
-            f"{path} keeps the columns of the input; what was decided is called {listed}.",
-            err=True,
+        listed = ", ".join(
+            f"{in_a_line(new)} for {in_a_line(old)}" for old, new in renamed.items()
+        )
+        say(
+            f"{in_a_line(path)} keeps the columns of the input; what was decided is called "
+            f"{listed}."
         )
     policy = decisions.policy.sha256
     save_table(place, path, table, sources, policy=policy, renamed=renamed, digits=digits)
@@ -95,7 +104,8 @@ def save_table(
     _write(temporary, path, table, manifest)
     output = {"file": path.name, "rows": table.num_rows, "sha256": sha256_of(temporary)}
     text = json.dumps({**manifest, "output": output}, indent=2, ensure_ascii=False)
-    place(manifest_path(path)).write_text(f"{text}\n", encoding="utf-8")
+    # Names of files that are no text have escapes, which JSON has as Python does.
+    place(manifest_path(path)).write_text(f"{text}\n", "utf-8", "backslashreplace")
 
 
 def decision_table(
@@ -129,18 +139,32 @@ def decision_table(
     return pa.table(columns), renamed
 
 
-def write_decisions(path: Path, decisions: Decisions[Any], *, id_name: str = "row") -> None:
-    """Write decisions about rows that came from no file, whole or not at all."""
+def write_decisions(
+    path: Path,
+    decisions: Decisions[Any],
+    *,
+    id_name: str = "row",
+    place: Callable[[Path], Path] | None = None,
+) -> None:
+    """Write decisions about rows that came from no file, whole or not at all.
+
+    ``place`` gives the temporary file where others are to land with it.
+    """
     names = pa.array(np.arange(len(decisions)))
     table, _ = decision_table(decisions, names, id_name, digits=_digits(decisions))
+    write_columns(path, dict(zip(table.column_names, table.columns, strict=True)), place=place)
+
+
+def write_columns(
+    path: Path, columns: Mapping[str, Any], *, place: Callable[[Path], Path] | None = None
+) -> None:
+    """Write named columns, whole or not at all."""
+    table = pa.table(dict(columns))
+    if place is not None:
+        _write(place(path), path, table)
+        return
     with replacing(path) as temporary:
         _write(temporary, path, table)
-
-
-def write_columns(path: Path, columns: Mapping[str, Any]) -> None:
-    """Write named columns, whole or not at all."""
-    with replacing(path) as temporary:
-        _write(temporary, path, pa.table(dict(columns)))
 
 
 def _names_of(rows: Predictions, left: Any) -> pa.Array | pa.ChunkedArray:
@@ -150,11 +174,16 @@ def _names_of(rows: Predictions, left: Any) -> pa.Array | pa.ChunkedArray:
     return pa.array(numbers if left is None else numbers[left])
 
 
+def free_name(name: str, taken: Container[str]) -> str:
+    """Return what a column of ours is called where columns of theirs have some names."""
+    while name in taken:
+        name = f"{OURS}{name}"
+    return name
+
+
 def _free(name: str, taken: set[str], renamed: dict[str, str]) -> str:
     """Return a name for a column of ours that no column of theirs has."""
-    free = name
-    while free in taken:
-        free = f"{OURS}{free}"
+    free = free_name(name, taken)
     if free != name:
         renamed[name] = free
     taken.add(free)
