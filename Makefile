@@ -1,63 +1,100 @@
-# Every target prepares what it needs in .venv; nothing but Python 3.11 or later and make is assumed.
+# Every target prepares what it needs in $(VENV); nothing but Python 3.11 or later and make is assumed.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
-BIN := .venv/bin
-PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+VENV ?= .venv
+BIN = $(VENV)/bin
+PIP = $(BIN)/python -m pip --quiet --disable-pip-version-check
+EXTRAS := cli,dataframes,excel,mlflow,onnx,plots
+# Pinned, and installed before what needs it: left open, it brings gigabytes of GPU libraries along.
+# `make test TORCH=` goes without, and skips the tests of that bridge.
+TORCH ?= torch==2.13.0
 
-.PHONY: setup demo test test-slow lint bench docs clean
+.PHONY: setup demo test test-slow test-oldest test-pythons fuzz coverage lint bench docs clean
 
-setup: .venv/.setup
+setup: $(VENV)/.setup
 
-demo: .venv/.demo
+demo: $(VENV)/.demo
 	$(BIN)/abstain demo
 
 # Two workers have the two cores; threads of theirs would be in each other's way. Tests of threads set
 # a number of their own.
-test: export ABSTAIN_NUM_THREADS = 1
-test: export OMP_NUM_THREADS = 1
-test: export OPENBLAS_NUM_THREADS = 1
-test: .venv/.test .venv/.browser .venv/.axe lint
+test coverage fuzz test-oldest: export ABSTAIN_NUM_THREADS = 1
+test coverage fuzz test-oldest: export OMP_NUM_THREADS = 1
+test coverage fuzz test-oldest: export OPENBLAS_NUM_THREADS = 1
+test: $(VENV)/.test $(VENV)/.browser $(VENV)/.axe lint
 	$(BIN)/python -m pytest -m "not slow" --numprocesses 2 --dist loadfile
 
-test-slow: .venv/.test
+test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -m slow
 
-lint: .venv/.test
+# Generated input for so many minutes, shared out among the fuzz tests; new examples every time.
+MINUTES ?= 30
+fuzz: $(VENV)/.test $(VENV)/.browser
+	$(BIN)/abstain warm-up
+	ABSTAIN_FUZZ_MINUTES=$(MINUTES) $(BIN)/python -m pytest tests/fuzz --numprocesses 2 --dist load
+
+# Lines and branches that the tests reach. What is compiled cannot be followed and is left out.
+coverage: $(VENV)/.test $(VENV)/.browser
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -m "not slow" --numprocesses 2 --dist loadfile
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --skip-covered --skip-empty --sort=cover
+
+# The oldest packages that pyproject.toml allows, in a folder of their own. Examples in docstrings show
+# numbers as a newer NumPy prints them, and old packages warn of what came after them.
+test-oldest: VENV := .venv-oldest
+test-oldest:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade "pip>=25.1"
+	$(BIN)/python .ci/oldest.py > $(VENV)/oldest.txt
+	$(PIP) install --constraint $(VENV)/oldest.txt --editable ".[$(EXTRAS)]" --group test
+	$(BIN)/python -m pytest tests -m "not slow" --numprocesses 2 --dist loadfile \
+	  --override-ini "addopts=--import-mode=importlib --strict-markers -ra" -W ignore::DeprecationWarning
+
+# All tests with every interpreter that is here; the bridge to PyTorch is in `make test`.
+PYTHONS ?= python3.11 python3.12 python3.13
+test-pythons:
+	@for python in $(PYTHONS); do \
+	  if $$python --version 2>/dev/null; \
+	  then $(MAKE) test TORCH= PYTHON=$$python VENV=.venv-$$python || exit 1; \
+	  else echo "No $$python here: not tested with it"; fi; \
+	done
+
+lint: $(VENV)/.test
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-bench: .venv/.bench
+bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
-docs: .venv/.docs
+docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build
 	@echo "docs/_build/index.html"
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis docs/_build docs/api abstain-demo build dist
+	rm -rf .venv .venv-* .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis docs/_build docs/api abstain-demo build dist
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The demo needs two extras only, and should not make a newcomer wait for the others.
-.venv/.demo: pyproject.toml
-	@echo "Preparing .venv (the first time only; about a minute)"
-	$(PYTHON) -m venv .venv
+$(VENV)/.demo: pyproject.toml
+	@echo "Preparing $(VENV) (the first time only; about a minute)"
+	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --editable ".[cli,plots]"
 	@touch $@
 
-# PyTorch is pinned and comes first: left open, it brings gigabytes of GPU libraries along.
-.venv/.setup: .venv/.demo
-	$(PIP) install torch==2.13.0
-	$(PIP) install --editable ".[all]"
+$(VENV)/.setup: $(VENV)/.demo
+	$(if $(TORCH),$(PIP) install $(TORCH))
+	$(PIP) install --editable ".[$(EXTRAS)]"
 	@touch $@
 
 # pip reads dependency groups from pyproject.toml since 25.1.
-.venv/.test .venv/.docs .venv/.bench: .venv/.%: .venv/.setup
+$(VENV)/.test $(VENV)/.docs $(VENV)/.bench: $(VENV)/.%: $(VENV)/.setup
 	$(PIP) install --upgrade "pip>=25.1"
 	$(PIP) install --group $*
 	@touch $@
 
 # The report is tested in a real browser. Where none can be had its tests are skipped, and say so.
-.venv/.browser: .venv/.test
+$(VENV)/.browser: $(VENV)/.test
 	@command -v chromium >/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && apt-get -qq update && \
 	       apt-get -qq install --yes --no-install-recommends chromium; } >/dev/null 2>&1 \
@@ -66,10 +103,10 @@ clean:
 
 # What finds barriers in the report's pages. It is tried again as long as it could not be had.
 AXE := axe-core@4.14.0
-.venv/.axe: .venv/.test
+$(VENV)/.axe: $(VENV)/.test
 	@command -v npm >/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && apt-get -qq update && \
 	       apt-get -qq install --yes --no-install-recommends npm; } >/dev/null 2>&1 || true
-	@{ npm install --prefix .venv/axe --no-save --no-audit --no-fund --ignore-scripts --silent $(AXE) \
+	@{ npm install --prefix $(VENV)/axe --no-save --no-audit --no-fund --ignore-scripts --silent $(AXE) \
 	  && touch $@; } >/dev/null 2>&1 \
 	  || echo "No $(AXE) from npm here: the report's accessibility tests will be skipped"

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn import config_context
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.ensemble import RandomForestClassifier
@@ -168,6 +169,10 @@ def test_weights_reach_an_estimator_that_takes_them(weighed):
     abstaining(KNeighborsClassifier()).fit(X, y, weight)
 
 
+@pytest.mark.skipif(
+    tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8),
+    reason="before 1.8 scikit-learn does not route weights through the score of a pipeline",
+)
 def test_weights_are_routed_through_searches_and_pipelines(weighed):
     X, y, weight = weighed
     with config_context(enable_metadata_routing=True):
