@@ -6,9 +6,9 @@ dark, but for the mark of what is doubted.
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import Any
 
 __all__ = [
@@ -45,6 +45,11 @@ _STYLE = (
     ".abstain-shown .soft{opacity:.75}"
     ".abstain-shown code{font-size:12px;background:none;color:inherit;padding:0}"
 )
+
+
+def escape(text: str) -> str:
+    """Return text that is no markup; half a character, which cannot be sent, is marked."""
+    return html.escape(text.encode("utf-8", "replace").decode("utf-8"))
 
 
 def block(kind: str, headline: str, *parts: str) -> str:
