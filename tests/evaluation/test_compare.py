@@ -111,7 +111,7 @@ def test_errors(data):
         compare("random", data, "auroc", [0.1])
     with pytest.raises(ValueError, match="`methods` is empty"):
         compare([], data, "auroc", [0.1])
-    with pytest.raises(ValueError, match="`repeats` must be at least 1"):
+    with pytest.raises(ValueError, match="`repeats` must be a whole number of at least 1"):
         compare(["random"], data, "auroc", [0.1], repeats=0)
     with pytest.raises(ValueError, match="is not known"):
         compare(["nonesuch"], data, "auroc", [0.1], repeats=1, **OPTIONS)

@@ -36,7 +36,7 @@ def assert_says_so(found):
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=str)
-@pytest.mark.parametrize("most", [1, 2])
+@pytest.mark.parametrize("most", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_few_rows_that_are_all_withheld(cell, most):
     scores, y, policy = withheld(cell, most)
     found = policy.apply(scores)
@@ -52,7 +52,7 @@ def test_few_rows_that_are_all_withheld(cell, most):
     assert repr(result)
 
 
-@pytest.mark.parametrize("missing", ["refer", "drop"])
+@pytest.mark.parametrize("missing", ["refer", pytest.param("drop", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("cell", CELLS, ids=str)
 def test_rows_without_a_score_are_all_there_is(cell, missing):
     scores = np.full_like(batch(cell.classes).scores[:3], np.nan)
