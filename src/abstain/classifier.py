@@ -454,7 +454,7 @@ def _all_labelled(y: Any) -> Any:
     """Return labels as scikit-learn takes them; raise for what it would make a class of."""
     given = as_array(y)
     several = isinstance(given, list | tuple)
-    if several and any(isinstance(one, list | tuple) or np.ndim(one) for one in given):
+    if several and given and all(isinstance(one, list | tuple | np.ndarray) for one in given):
         return y
     if not several:
         array = np.asarray(given)

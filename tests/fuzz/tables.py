@@ -206,7 +206,10 @@ def same_labels(draw, labels, codes):
         lambda: np.array([*values, None], dtype=object)[:-1],
         lambda: pd.Series(values, dtype=object),
     ]
-    if len(types) == 1:
+    small = types == {int} and max(labels) < 2**63
+    if types == {int} and min(labels) >= 0:
+        ways.append(lambda: np.array(values, dtype=np.uint64))
+    if small or types in ({str}, {float}):
         ways += [
             lambda: np.array(values),
             lambda: np.ma.masked_array(values),
@@ -218,7 +221,6 @@ def same_labels(draw, labels, codes):
             lambda: pd.Series(values, dtype="string"),
             lambda: np.array(values, dtype=np.dtypes.StringDType()),
         ]
-    small = types == {int} and max(labels) < 2**63
     if small:
         ways += [lambda: pd.array(values, dtype="Int64"), lambda: torch.tensor(values)]
         if max(map(abs, labels)) < 2**53:

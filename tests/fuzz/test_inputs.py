@@ -212,11 +212,9 @@ def test_what_came_in_a_frame_comes_back(problem, texts, carried, library):
     labels = texts[: proba.shape[1]]
     fitted = outcome(lambda: abstainer().fit(proba, [labels[c] for c in codes], classes=labels))
     if isinstance(fitted, Exception):
-        assert any("\0" in label for label in labels)
+        assert any("\0" in label or not _utf8(label) for label in labels)
         return "refused"
     scores = {f"p_{label}": proba[:, k] for k, label in enumerate(labels)}
-    if not all(map(_utf8, labels)):
-        return "no such frame"
     carried = [name for name in carried if str(name) not in scores and _utf8(str(name))]
     if library != "pandas":
         carried = [*map(str, carried)]

@@ -86,6 +86,7 @@ def test_labels_stay_apart(labels):
         ([1j, 2j], "must be text, whole numbers, fractions or booleans"),
         ([datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)], "a date"),
         (["a\0", "a"], "the character NUL"),
+        (["\ud800", "a"], "half a character"),
         ([10**30, 10**31], "must be text, whole numbers"),
         ([(1, 2), (3, 4)], "a tuple"),
     ],

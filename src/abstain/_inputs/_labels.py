@@ -37,6 +37,8 @@ _TEXT = frozenset({str})
 _NUMBERS = frozenset({int, float})
 # A whole number as it is written, so that no two of them are the same.
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
+# What arrays drop from the end of text, and what UTF-8 does not have.
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 _KINDS = "text, whole numbers, fractions or booleans"
 
 
@@ -131,8 +133,6 @@ def _of_objects(array: NDArray[Any], name: str) -> NDArray[Any]:
             f"`{name}` must not have both booleans and numbers, as True is 1 and False is 0; "
             f"use one kind of label."
         )
-    if types <= _TEXT and any("\0" in label for label in {*values}):
-        raise ValueError(f"`{name}` must not have text with the character NUL in it.")
     if types <= {bool} or types <= _NUMBERS:
         found = np.array(values)
         # As numbers of one width, unless that would make one of two.
@@ -307,11 +307,16 @@ def _cut(text: str, most: int = 60) -> str:
 
 
 def _check_names(classes: NDArray[Any], name: str) -> None:
-    """Raise for classes that columns, files and pages could not tell apart by their names."""
-    if classes.dtype.kind != "O":
+    """Raise for classes that columns, files and pages could not name, or tell apart by it."""
+    if classes.dtype.kind not in "UO":
         return
     first: dict[str, Any] = {}
     for label in classes.tolist():
+        if isinstance(label, str) and _UNWRITABLE.search(label):
+            raise ValueError(
+                f"`{name}` must be text that can be written; {_cut(repr(label))} has the "
+                f"character NUL or half a character (a surrogate) in it."
+            )
         other = first.setdefault(str(label), label)
         if other is not label:
             raise ValueError(

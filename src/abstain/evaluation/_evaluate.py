@@ -164,7 +164,8 @@ class Evaluation:
         that is installed.
         """
         rows = [
-            {"metric": name, "grouping": grouping(label), "group": named} | _flat(asdict(found))
+            {"metric": name, "grouping": _written(grouping(label)), "group": _written(named)}
+            | _flat(asdict(found))
             for named, (label, by_metric) in zip(
                 ["", *self._named()], [("", self.realised), *self.groups.items()], strict=True
             )
@@ -427,6 +428,11 @@ class _Judge:
             level=self.level,
             seed=self.decisions.seed,
         )
+
+
+def _written(text: str) -> str:
+    """Return text that a frame can hold, half a character spelled out."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _called(label: Any) -> str:
