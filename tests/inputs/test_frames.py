@@ -210,6 +210,19 @@ def test_an_id_is_not_taken_for_a_logit(scores):
         abstainer.decide(frame)
 
 
+@pytest.mark.parametrize("labels", [[1, 2], [2, 1], ["1", "2"], [1, 5]])
+def test_numbers_of_columns_are_no_classes(labels):
+    """The second column of a frame without names is called 1, and is not of class 1."""
+    p = np.linspace(0.05, 0.95, 40)
+    proba, y = np.column_stack([1 - p, p]), np.array(labels, dtype=object)[(p > 0.5).astype(int)]
+    abstainer = abstainer_of("accuracy")
+    plain = abstainer.fit(proba, y, classes=labels).decide(proba)
+    frame = pandas.DataFrame(proba)
+    found = abstainer.fit(frame, y, classes=labels).decide(frame)
+    assert found.prediction.tolist() == plain.prediction.tolist() == y.tolist()
+    np.testing.assert_array_equal(found.proba, plain.proba)
+
+
 @pytest.mark.parametrize("kind", ["datetime64[ns]", "timedelta64[s]", complex, str, "S4"])
 def test_what_is_no_number_is_no_score(simulation, by_arrays, kind):
     wrong = np.ones((4, 4)).astype(kind)

@@ -331,7 +331,12 @@ def _score_columns(
 
 
 def _named_by_one(columns: list[str], classes: list[Any]) -> list[str]:
-    """Return the one column that is named by one of two classes; none where there are more."""
+    """Return the one column that is named by one of two classes; none where there are more.
+
+    Columns that are numbered from 0 on have no names: a 1 among them is no class 1.
+    """
+    if len(columns) > 1 and columns == [str(place) for place in range(len(columns))]:
+        return []
     names = {f"{prefix}{label}" for label in classes for prefix in (PREFIX, "")}
     found = [name for name in columns if name in names]
     return found if len(classes) == 2 and len(found) == 1 else []
