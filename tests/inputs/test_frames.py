@@ -210,7 +210,7 @@ def test_an_id_is_not_taken_for_a_logit(scores):
         abstainer.decide(frame)
 
 
-@pytest.mark.parametrize("labels", [[1, 2], [2, 1], ["1", "2"], [1, 5]])
+@pytest.mark.parametrize("labels", [[1, 2], [0, 5], [0, 2], ["0", "x"]])
 def test_numbers_of_columns_are_no_classes(labels):
     """The second column of a frame without names is called 1, and is not of class 1."""
     p = np.linspace(0.05, 0.95, 40)
