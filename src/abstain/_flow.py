@@ -172,8 +172,10 @@ def flow(
     """
     by_rows = not metric.ranks or values is not None
     lap = stopwatch()
-    # Without weights the atoms of a ranking are in an order of their own as they are.
-    order = own_order(proba, weight) if by_rows or weight is not None else None
+    # Without weights the atoms of a ranking are in an order of their own as they are. Where labels
+    # are drawn to choose by, the order stays: a curve, or a rule adapted, is to draw the same.
+    sorts = (by_rows or weight is not None) and not metric.draws_to_choose
+    order = own_order(proba, weight) if sorts else None
     ordered = proba if order is None else proba[order]
     heavy = weight if order is None or weight is None else weight[order]
 

@@ -11,7 +11,8 @@ def seconds_of_a_share(request):
     """What a test with a share of one has of the time; none where a few examples will do."""
     minutes = float(os.environ.get("ABSTAIN_FUZZ_MINUTES", 0))
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
-    shares = sum(getattr(item.function, "share", 0.0) for item in request.session.items)
+    items = request.session.items
+    shares = sum(getattr(getattr(item, "function", None), "share", 0.0) for item in items)
     return 60 * minutes * workers / shares
 
 

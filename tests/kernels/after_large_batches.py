@@ -20,10 +20,7 @@ from abstain.calibration import TemperatureScaling
 from abstain.datasets import screening_clinic
 from abstain.shift import detect_shift
 
-# So that several threads take part in batches that are not too large for a test.
-_threads._PIECES_A_THREAD = 1
 ROWS = 80_000
-warnings.simplefilter("ignore")
 
 
 def work(n=ROWS):
@@ -101,5 +98,8 @@ def at_the_end():
 
 
 if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    # So that several threads take part in batches that are not too large for a test.
+    _threads._PIECES_A_THREAD = 1
     globals()[sys.argv[1]](*sys.argv[2:])
     print("done", flush=True)

@@ -66,6 +66,8 @@ class Metric(Parameters, ABC):
     ranks: ClassVar[bool] = False
     #: Whether its values can be computed; of a loaded policy's own metric only once registered.
     known: ClassVar[bool] = True
+    #: Whether labels are drawn to choose by, row by row: in another order they are others.
+    draws_to_choose: ClassVar[bool] = False
     #: How many times an interval draws it anew.
     n_replicates: ClassVar[int] = 200
     #: The least and the greatest value there can be; infinite where there is no bound.

@@ -74,6 +74,7 @@ class SampledMetric(Metric):
     """
 
     n_replicates: ClassVar[int] = 100
+    draws_to_choose: ClassVar[bool] = True
     of_positive = True
     summary: ClassVar[str] = "any function of labels and scores, by sampled labels"
 
@@ -155,8 +156,7 @@ class SampledMetric(Metric):
                 f'`decision` must be "argmax" for a SampledMetric; got {decision!r}. '
                 f"If the metric is a function of the confusion matrix, use ConfusionMetric."
             )
-        # Labels are drawn row by row: the same for a row, in whatever order the rows come.
-        labels = self._labels(summary.in_own_order(), None)
+        labels = self._labels(summary, None)
         search = best_window if labels.proba.shape[1] == 2 else best_groups
         region = search(
             labels,

@@ -135,10 +135,6 @@ class Summary(ABC):
     def merged(self, other: Self) -> Self:
         """Return the summary of both batches together."""
 
-    def in_own_order(self) -> Self:
-        """Return the set in an order that does not depend on how the rows came."""
-        return self
-
     def window(self, withheld: Mask) -> Windows | None:
         """Return nothing, and the marked part, as windows of the atoms; None if it is not one."""
         return None
