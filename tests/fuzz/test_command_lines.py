@@ -66,7 +66,7 @@ QUICK = [
 
 @fuzzed(
     "command line",
-    quick=60,
+    quick=30,
     examples=[{"line": line} for line in QUICK],
     line=command_lines([name for name in NAMES if name not in SLOW]),
 )

@@ -124,7 +124,7 @@ def _number(text):
 
 @fuzzed(
     "files",
-    quick=40,
+    quick=20,
     table=tables(),
     dialect=dialects(),
     ending=st.sampled_from([".csv", ".csv", ".txt", ".csv.gz", ".tsv"]),
@@ -147,7 +147,7 @@ def test_a_text_file_comes_back(table, dialect, ending, out):
     return "came back"
 
 
-@fuzzed("files", quick=15, table=tables(), out=st.sampled_from(ENDINGS), book=st.booleans())
+@fuzzed("files", quick=8, table=tables(), out=st.sampled_from(ENDINGS), book=st.booleans())
 def test_a_typed_file_comes_back(table, out, book):
     """The same from workbooks and Parquet."""
     score, columns = table
@@ -167,7 +167,7 @@ def test_a_typed_file_comes_back(table, out, book):
 
 @fuzzed(
     "files",
-    quick=60,
+    quick=30,
     table=tables(),
     dialect=dialects(),
     changes=mutations(),
@@ -209,7 +209,7 @@ def _as_python_reads(raw, written):
 
 @fuzzed(
     "files",
-    quick=15,
+    quick=8,
     table=tables(),
     changes=mutations(),
     kind=st.sampled_from([".xlsx", ".parquet", ".csv.gz", ".csv"]),
@@ -233,7 +233,7 @@ def test_a_damaged_file_of_another_kind(table, changes, kind, named):
 
 @fuzzed(
     "files",
-    quick=150,
+    quick=75,
     table=tables(),
     dialect=dialects(),
     changes=mutations() | st.just([]),

@@ -44,7 +44,7 @@ def same(found, plain, labels):
 
 @fuzzed(
     "inputs",
-    quick=18,
+    quick=9,
     share=3,
     problem=classified(),
     kind=st.sampled_from([*LABELS]),
@@ -74,7 +74,7 @@ def test_the_same_in_another_container(problem, kind, fit, apply, data):
 
 @fuzzed(
     "inputs",
-    quick=9,
+    quick=4,
     problem=classified(),
     kind=st.sampled_from([*LABELS]),
     scores=st.sampled_from([*SAME_SCORES]),
@@ -93,7 +93,7 @@ def test_an_estimate_of_another_container(problem, kind, scores, data):
 
 @fuzzed(
     "inputs",
-    quick=18,
+    quick=9,
     share=2,
     problem=classified(),
     kind=st.sampled_from([*NO_SCORES]),
@@ -117,7 +117,7 @@ def test_what_is_no_score_is_refused(problem, kind, where, scale):
 
 @fuzzed(
     "inputs",
-    quick=18,
+    quick=9,
     share=2,
     problem=classified(),
     kind=st.sampled_from([*LABELS]),
@@ -151,7 +151,7 @@ def test_no_label_becomes_a_class(problem, kind, gap, way, where):
 
 @fuzzed(
     "inputs",
-    quick=8,
+    quick=4,
     problem=classified(classes=(2, 3)),
     wrong=st.sampled_from([[True, 1, 0], [1, "1", 2], [0.5, "0.5", 1], ["a", b"a", "b"]]),
     objects=st.booleans(),
@@ -167,7 +167,7 @@ def test_labels_that_look_alike_are_refused(problem, wrong, objects):
 
 @fuzzed(
     "inputs",
-    quick=8,
+    quick=4,
     problem=classified(),
     gap=st.sampled_from(GAPS),
     kind=st.sampled_from([*LABELS]),
@@ -190,7 +190,7 @@ def test_known_labels_are_those_and_no_others(problem, gap, kind, seed):
 
 @fuzzed(
     "inputs",
-    quick=12,
+    quick=6,
     problem=classified(),
     texts=st.lists(names(min_size=1), min_size=4, max_size=4, unique=True),
     carried=st.lists(
@@ -258,7 +258,7 @@ def _column(frame, place):
 
 @fuzzed(
     "inputs",
-    quick=3,
+    quick=2,
     problem=classified(rows=(16, 40)),
     kind=st.sampled_from(["numbers", "text", "text like nothing", "long text", "text and case"]),
     data=st.data(),

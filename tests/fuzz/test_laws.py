@@ -62,7 +62,7 @@ def decided(name, how, validation, batch, weight=None):
     return None if isinstance(found, AbstainError | ValueError) else found
 
 
-@fuzzed("laws", quick=6, flow=flows(), seed=seeds(), share=2.0)
+@fuzzed("laws", quick=3, flow=flows(), seed=seeds(), share=2.0)
 def test_the_order_of_rows_changes_nothing(flow, seed):
     """Decisions about permuted rows are the same ones, permuted."""
     name, how, validation, batch, weight = flow
@@ -78,7 +78,7 @@ def test_the_order_of_rows_changes_nothing(flow, seed):
     return "decided"
 
 
-@fuzzed("laws", quick=3, flow=flows(rows=(4, 20)), seed=seeds())
+@fuzzed("laws", quick=2, flow=flows(rows=(4, 20)), seed=seeds())
 def test_the_order_of_rows_changes_no_choice(flow, seed):
     """Nor does it change what a metric chooses by itself, a sampled one included."""
     name, how, _, batch, weight = flow
@@ -96,7 +96,7 @@ def test_the_order_of_rows_changes_no_choice(flow, seed):
         np.testing.assert_array_equal(prediction, other)
 
 
-@fuzzed("laws", quick=3, flow=flows(weighted=True), share=2.0)
+@fuzzed("laws", quick=2, flow=flows(weighted=True), share=2.0)
 def test_a_row_of_weight_2_is_the_row_twice(flow):
     """Whole weights are repetition: the same rows are withheld, and no more than the budget."""
     name, how, validation, batch, weight = flow
@@ -117,7 +117,7 @@ def test_a_row_of_weight_2_is_the_row_twice(flow):
     return "decided"
 
 
-@fuzzed("laws", quick=2, flow=flows(rows=(30, 60)), share=0.5)
+@fuzzed("laws", quick=1, flow=flows(rows=(30, 60)), share=0.5)
 def test_threads_change_nothing(flow):
     """One thread and three decide and estimate the same, to the last bit."""
     name, how, validation, batch, weight = flow
@@ -150,7 +150,7 @@ def on_threads(n):
             os.environ["ABSTAIN_NUM_THREADS"] = before
 
 
-@fuzzed("laws", quick=20, budget=st.integers(0, 9999), n=st.integers(1, 10**9), of=st.just(10**4))
+@fuzzed("laws", quick=10, budget=st.integers(0, 9999), n=st.integers(1, 10**9), of=st.just(10**4))
 def test_a_budget_in_decimals_is_that_many_rows(budget, n, of):
     """0.29 of 100 rows is 29 of them, as by fractions."""
     from abstain._inputs import whole_rows
@@ -174,7 +174,7 @@ def exact_accuracy(rows):
     return sum(max(row) for row in rows) / Fraction(len(rows))
 
 
-@fuzzed("laws", quick=15, problem=tiny())
+@fuzzed("laws", quick=8, problem=tiny())
 def test_accuracy_is_chosen_as_by_fractions(problem):
     """Of few rows the best are kept: no subset that the budget allows is better."""
     rows, count = problem
@@ -206,7 +206,7 @@ def exact_kappa(counts, power):
     return None if chance == 0 else 1 - missed * total / chance
 
 
-@fuzzed("laws", quick=15, problem=tiny(), power=st.sampled_from([1, 2]))
+@fuzzed("laws", quick=8, problem=tiny(), power=st.sampled_from([1, 2]))
 def test_kappa_is_valued_as_by_fractions(problem, power):
     """The expected value of what is kept is that of exact arithmetic, and it never got worse."""
     rows, count = problem

@@ -42,7 +42,7 @@ def hostile_whole_numbers():
 
 @fuzzed(
     "library",
-    quick=250,
+    quick=125,
     share=4.0,
     examples=[
         {"callee": callee, "value": value}
@@ -89,7 +89,7 @@ def as_proba(logits):
     return scaled_softmax(wide, np.ones(logits.shape[1]), np.zeros(logits.shape[1]))
 
 
-@fuzzed("library", quick=30, share=2.0, given=calibrations(), as_logits=st.booleans())
+@fuzzed("library", quick=15, share=2.0, given=calibrations(), as_logits=st.booleans())
 def test_calibrators(given, as_logits):
     """From any finite scores and weights come probabilities, or a refusal."""
     name, logits, y, weight = given
@@ -108,7 +108,7 @@ def test_calibrators(given, as_logits):
     return "decided"
 
 
-@fuzzed("library", quick=25, share=2.0, name=st.sampled_from(SHIFTS), data=st.data())
+@fuzzed("library", quick=12, share=2.0, name=st.sampled_from(SHIFTS), data=st.data())
 def test_shift_estimators(name, data):
     """Proportions of any two sets are proportions, and so are their draws."""
     (logits, y), (batch, _) = (
@@ -161,7 +161,7 @@ def abstainers(draw):
 
 
 @fuzzed(
-    "library", quick=25, share=4.0, asked=abstainers(), given=problems(rows=(4, 50)), at=seeds()
+    "library", quick=12, share=4.0, asked=abstainers(), given=problems(rows=(4, 50)), at=seeds()
 )
 def test_abstainers(asked, given, at):
     """Extreme scores and weights, and any parameters: no NaN, and no budget exceeded."""
@@ -194,7 +194,7 @@ def test_abstainers(asked, given, at):
     return "decided"
 
 
-@fuzzed("library", quick=8, given=problems(), names=st.lists(st.sampled_from(NAMES), max_size=2))
+@fuzzed("library", quick=4, given=problems(), names=st.lists(st.sampled_from(NAMES), max_size=2))
 def test_estimates(given, names):
     """An estimate of any metrics of any batch is in its interval, or not defined."""
     logits, y = given
@@ -221,7 +221,7 @@ def names_of_metrics():
 
 @fuzzed(
     "library",
-    quick=120,
+    quick=60,
     examples=[{"name": name} for name in ("fbeta:1e300", "top-k=" + "9" * 5000)],
     name=names_of_metrics(),
 )
@@ -236,7 +236,7 @@ def test_names_of_metrics(name):
     return "decided"
 
 
-@fuzzed("library", quick=40, name=st.sampled_from(NAMES), data=st.data())
+@fuzzed("library", quick=20, name=st.sampled_from(NAMES), data=st.data())
 def test_values_of_confusion_matrices(name, data):
     """Any counts have a value, or none; never one that is not a number by accident."""
     metric = metrics.get(name)
@@ -248,7 +248,7 @@ def test_values_of_confusion_matrices(name, data):
     return "decided"
 
 
-@fuzzed("library", quick=30, given=problems(), name=st.sampled_from(SCORES[:4]))
+@fuzzed("library", quick=15, given=problems(), name=st.sampled_from(SCORES[:4]))
 def test_scores(given, name):
     """Every row has a score."""
     proba = as_proba(given[0])
