@@ -115,7 +115,10 @@ def test_changed_bytes_are_refused(raw):
 def test_changed_files_are_read_or_refused(data):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "policy.json")
-        path.write_bytes(as_file(data) if isinstance(data, dict) else b"0")
+        try:
+            path.write_bytes(as_file(data) if isinstance(data, dict) else b"0")
+        except RecursionError:
+            return "too deep to write"
         found = outcome(lambda: Policy.load(path), looked_at=repr)
         if isinstance(found, Exception):
             assert isinstance(found, PolicyError), found
