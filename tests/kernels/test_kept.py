@@ -163,5 +163,6 @@ def test_another_inside_of_numba_costs_time_only(monkeypatch):
 
 
 def test_no_module_compiles_without_saying_for_what():
-    assert {kernel.__module__ for kernel in kernels()} == {"abstain._kernels.sampled_sensitivity"}
+    modules = {kernel.__module__.rpartition(".")[2] for kernel in kernels()}
+    assert modules == {"bins", "sampled_sensitivity"}
     assert "numba" in sys.modules or all(kernel._machine_code is None for kernel in kernels())

@@ -317,12 +317,19 @@ class Atoms:
             self.p[first], weight, positive, (self.p if self.upper is None else self.upper)[last]
         )
 
-    def in_equal_groups(self, most: int) -> tuple[FloatArray, FloatArray]:
-        """Return the mean probability and the weight of groups of equally many atoms."""
-        size = -(-len(self) // most)
-        first = np.arange(0, len(self), size)
-        count = np.diff(first, append=len(self))
-        return np.add.reduceat(self.p, first) / count, count * self.weight[0]
+    def in_equal_groups(self, size: float) -> tuple[FloatArray, FloatArray]:
+        """Return the mean probability and the weight of groups of so much weight each.
+
+        The last may weigh less. A bin that lies across the end of a group is divided.
+        """
+        bounds = np.append(np.arange(0.0, self.total, size), self.total)
+        if self.equal_weight is not None:
+            first = np.arange(0, len(self), int(size / self.equal_weight))
+            positive = np.add.reduceat(self.p, first) * self.equal_weight
+        else:
+            positive = np.diff(np.interp(bounds, self.weight_below, self.positive_below))
+        weight = np.diff(bounds)
+        return positive / weight, weight
 
     def compressed(self, most: int, windows: Windows | None = None) -> tuple[Self, Windows]:
         """Return about ``most`` atoms at most, by merging neighbours, and windows among them.

@@ -1,4 +1,4 @@
-"""Summary: all that is known of a batch of calibrated probabilities, made in one pass.
+"""BatchSummary: all that is known of a batch of calibrated probabilities, made in one pass.
 
 A weighted set of probability vectors that stands for the rows: the rows themselves, or of two
 classes the atoms of the positive probability, exact or in bins. Class proportions are estimated,
@@ -21,7 +21,7 @@ from abstain._kernels.row_hash import row_numbers
 from abstain._kernels.softmax import scaled_softmax
 from abstain.summaries._atoms import Atoms, Windows
 
-__all__ = ["BinarySummary", "RowSummary", "Summary", "fewer", "own_order", "summarise"]
+__all__ = ["BatchSummary", "BinarySummary", "RowSummary", "fewer", "own_order", "summarise"]
 
 # From this many rows on, two classes are summed in this many bins of p. A power of two keeps the
 # edges of bins exact.
@@ -37,7 +37,7 @@ _MOST_SORTED = 32_768
 _SMALLEST = np.finfo(np.float64).eps
 
 
-class Summary(ABC):
+class BatchSummary(ABC):
     """What is known of a batch.
 
     Attributes
@@ -153,7 +153,7 @@ class Summary(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class RowSummary(Summary):
+class RowSummary(BatchSummary):
     """A weighted set of probability vectors: all rows as they are, or some that stand for them.
 
     Parameters
@@ -161,26 +161,38 @@ class RowSummary(Summary):
     rows : ndarray of shape (size, n_classes)
     given_weight : ndarray of shape (size,) or None
         How much each counts; None for once.
+    stands_for : int or None
+        How many rows that count once they stand for; None where they are the rows.
     """
 
     rows: FloatArray
     given_weight: FloatArray | None = None
+    stands_for: int | None = None
+
+    @classmethod
+    def standing_for(
+        cls, rows: FloatArray, weight: FloatArray, n_rows: int, *, counted: bool
+    ) -> Self:
+        """Return weighted rows that stand for so many, each of which counts once or not."""
+        if counted and (weight == 1.0).all():
+            return cls(rows)
+        return cls(rows, weight, stands_for=n_rows if counted else None)
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]
         """How many rows there are."""
-        return len(self.rows)
+        return len(self.rows) if self.stands_for is None else self.stands_for
 
     @property
     def counted(self) -> bool:  # type: ignore[override]
         """Whether every row counts once."""
-        return self.given_weight is None
+        return self.given_weight is None or self.stands_for is not None
 
     @property
     def lightest(self) -> float:  # type: ignore[override]
         """The least weight of a row that has any."""
         weight = self.given_weight
-        return 1.0 if weight is None else float(weight[weight > 0].min())
+        return 1.0 if weight is None or self.counted else float(weight[weight > 0].min())
 
     @property
     def proba(self) -> FloatArray:
@@ -219,10 +231,11 @@ class RowSummary(Summary):
 
     def only(self, chosen: Mask | IntArray) -> Self:
         """Return the rows that are marked or numbered."""
-        weight = self.given_weight
-        return replace(
-            self, rows=self.rows[chosen], given_weight=None if weight is None else weight[chosen]
-        )
+        weight = None if self.given_weight is None else self.given_weight[chosen]
+        some = None
+        if self.stands_for is not None and weight is not None:
+            some = round(float(weight.sum()))
+        return replace(self, rows=self.rows[chosen], given_weight=weight, stands_for=some)
 
     def in_own_order(self) -> Self:
         """Return the rows in an order that does not depend on how they came."""
@@ -244,7 +257,7 @@ class RowSummary(Summary):
 
 
 @dataclass(frozen=True, eq=False)
-class BinarySummary(Summary):
+class BinarySummary(BatchSummary):
     """The atoms of two classes' positive probability.
 
     Parameters
@@ -252,7 +265,7 @@ class BinarySummary(Summary):
     atoms : Atoms
         In the order of the probability.
     n_rows, counted, lightest
-        As of :class:`Summary`.
+        As of :class:`BatchSummary`.
     """
 
     atoms: Atoms
@@ -329,11 +342,18 @@ class BinarySummary(Summary):
         """Return the mean probabilities of at most about so many groups of atoms."""
         if len(self.atoms) <= most:
             return self.proba, self.weight
-        if self.atoms.equal_weight is not None:
-            p, weight = self.atoms.in_equal_groups(most)
-            return both_columns(p), weight
+        # Evenly in both classes too, as a rare one hangs on few rows.
         few, _ = self.atoms.compressed(most)
         return both_columns(few.positive / few.weight), few.weight
+
+    def sketch(self, most: int) -> tuple[FloatArray, FloatArray]:
+        """Return about so many vectors and weights that stand for all, to tell how they move."""
+        whole = self.atoms.upper is not None or self.atoms.equal_weight is not None
+        if len(self.atoms) <= most or not (self.counted and whole):
+            return super().sketch(most)
+        # As many groups of as many rows, in bins or not: what is drawn for them is the same.
+        p, weight = self.atoms.in_equal_groups(-(-self.n_rows // most))
+        return both_columns(p), weight
 
 
 def own_order(proba: FloatArray, weight: FloatArray | None = None) -> IntArray | None:
@@ -363,7 +383,7 @@ def fewer(
 
 def summarise(
     proba: FloatArray, weight: FloatArray | None = None, *, bins: int | None = None
-) -> Summary:
+) -> BatchSummary:
     """Return the summary of checked, calibrated probabilities.
 
     Parameters

@@ -1,0 +1,200 @@
+"""Bins of the positive probability: all that is kept of rows of two classes, however many.
+
+Sums are in whole numbers and the ends of what lies in a bin are those of rows, so parts of a
+batch merge to what the whole batch gives, to the last bit and in any order.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abstain._inputs import FloatArray, IntArray
+from abstain._kernels._threads import over_rows
+from abstain._kernels.bins import (
+    N_BINS,
+    PARTS,
+    add_to_cells,
+    bin_edges,
+    empty_cells,
+    gather_cells,
+    merge_cells,
+    place_cells,
+)
+from abstain.summaries._atoms import Atoms
+from abstain.summaries._fixed import UNIT, FixedWeights
+from abstain.summaries._summary import BatchSummary, BinarySummary, RowSummary
+
+__all__ = ["Bins", "lower_edges"]
+
+# Rows that one thread adds at a time.
+_ROWS = 131_072
+_BEGIN, _WIDTH = bin_edges()
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """The rows of two classes in bins of the positive probability.
+
+    Parameters
+    ----------
+    cells : ndarray of int, shape (n_bins, 4 or 6)
+        What is known of each bin; see ``_kernels.bins.empty_cells``. What is left of weights
+        beside whole numbers is in units of ``1 / UNIT``.
+    """
+
+    cells: IntArray
+
+    @classmethod
+    def of(cls, p: FloatArray, weight: FixedWeights | None) -> Self:
+        """Return the bins of rows."""
+        # Each thread has cells of its own, as many as there are at work at a time.
+        idle: deque[IntArray] = deque()
+        whole, part = (_NONE, _NONE) if weight is None else (weight.whole, weight.part)
+        p = np.ascontiguousarray(p)
+
+        def add(begin: int, end: int) -> None:
+            try:
+                own = idle.pop()
+            except IndexError:
+                own = empty_cells(weighted=weight is not None)
+            rows = slice(begin, end)
+            add_to_cells(p[rows], whole[rows], part[rows], own)
+            _carry(own)
+            idle.append(own)
+
+        over_rows(add, len(p), size=_ROWS)
+        first, *others = idle
+        for other in others:
+            _add(first, other)
+        return cls(first)
+
+    @classmethod
+    def from_sums(cls, sums: IntArray, ends: FloatArray) -> Self:
+        """Return bins of which these are the sums, and the ends of those that are filled."""
+        cells = empty_cells(weighted=len(sums) > 2)
+        cells[:, :2], cells[:, 4:] = sums[:2].T, sums[2:].T
+        filled = ends[0] <= ends[1]
+        cells[filled, 2:4] = np.ascontiguousarray(ends[:, filled].T).view(np.int64)
+        return cls(cells)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether there are weights that are no whole numbers."""
+        return len(self.cells[0]) > 4
+
+    @property
+    def filled(self) -> IntArray:
+        """Which bins have rows."""
+        return np.flatnonzero(self.cells[:, 3] >= 0)
+
+    def filled_columns(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return which bins have rows; of each the sums, and the ends of its rows.
+
+        Of weight and steps, and the same of what is left of weights; of the least and the
+        greatest probability.
+        """
+        at = self.filled
+        columns = np.array([0, 1, *range(4, self.cells.shape[1]), 2, 3])
+        found = gather_cells(self.cells, at, columns)
+        return at, found[:-2], found[-2:].view(np.float64)
+
+    @property
+    def units(self) -> int:
+        """The weight of all rows, in units of ``1 / UNIT``."""
+        return int(self.cells[:, 0].sum()) * UNIT + int(self.cells[:, 4:5].sum())
+
+    def merged(self, other: Self) -> Self:
+        """Return the bins of both."""
+        many, few = sorted((self.cells, other.cells), key=lambda one: one.shape[1], reverse=True)
+        cells = many.copy()
+        _add(cells, few)
+        return replace(self, cells=cells)
+
+    def batch(self, n_rows: int, lightest: float, *, counted: bool, ranks: bool) -> BatchSummary:
+        """Return what the flow works on: atoms, or for metrics that rank nothing their rows."""
+        atoms = self.atoms
+        if ranks:
+            return BinarySummary(atoms, n_rows, counted=counted, lightest=lightest)
+        rows = BinarySummary(atoms, n_rows).proba
+        return RowSummary.standing_for(rows, atoms.weight, n_rows, counted=counted)
+
+    @property
+    def atoms(self) -> Atoms:
+        """An atom for each bin with rows, from its least probability up to that of the next."""
+        at, sums, (low, high) = self.filled_columns()
+        weight, steps = sums[:2].astype(np.float64)
+        if self.weighted:
+            weight, steps = weight + sums[2] / UNIT, steps + sums[3] / UNIT
+        above = at >= len(_BEGIN)
+        outer = np.where(above, N_BINS - 1 - at, at)
+        mass = weight * _BEGIN[outer] + steps * (_WIDTH[outer] / PARTS)
+        upper = np.append(low[1:], np.nextafter(high[-1:], 2.0))
+        return Atoms(low, weight, np.where(above, weight - mass, mass), upper)
+
+    @property
+    def points(self) -> FloatArray:
+        """The least and the greatest probability of each bin: rows that edges must stay off."""
+        ends: FloatArray = np.unique(self.filled_columns()[2])
+        return ends
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what there is, of the bins with rows alone."""
+        at, sums, ends = self.filled_columns()
+        return {"bins": at.astype(np.int32), "sums": sums, "ends": ends}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]], weighted: bool) -> Self:
+        """Return the bins that ``to_arrays`` described; what cannot be is a ValueError."""
+        at, sums, ends = (arrays[name] for name in ("bins", "sums", "ends"))
+        n = len(at)
+        if sums.shape != (4 if weighted else 2, n) or ends.shape != (2, n) or at.shape != (n,):
+            raise ValueError("its arrays do not fit each other")
+        cells = empty_cells(weighted=weighted)
+        # Copies: what bytes hold cannot be written to, and so is of another type.
+        own = sums.copy(), ends.copy()
+        wrong = place_cells(at.astype(np.int64), *own, _edges(), UNIT, cells)
+        if wrong:
+            raise ValueError(_WRONG[wrong])
+        return cls(cells)
+
+
+_WRONG = (
+    "",
+    "its bins are not ascending numbers of bins",
+    "its ends are none of rows in their bins",
+    "its sums are none that rows can have",
+)
+
+
+@cache
+def _edges() -> FloatArray:
+    """Return where each bin begins and the last ends."""
+    return np.append(lower_edges(), 1.0)
+
+
+@cache
+def lower_edges() -> FloatArray:
+    """Return the probability that each bin begins at."""
+    return np.concatenate([_BEGIN, (1.0 - (_BEGIN + _WIDTH))[::-1]])
+
+
+def _add(cells: IntArray, other: IntArray) -> None:
+    """Add other cells to some, in place."""
+    merge_cells(cells, other)
+    _carry(cells)
+
+
+def _carry(cells: IntArray) -> None:
+    """Carry what is left over to the whole numbers."""
+    if cells.shape[1] > 4:
+        cells[:, :2] += cells[:, 4:] // UNIT
+        cells[:, 4:] %= UNIT
+
+
+_NONE: IntArray = np.empty(0, dtype=np.int64)
