@@ -36,7 +36,7 @@ def kept_value(dedicated, proba, choice):
 @pytest.mark.parametrize(
     ("function", "reads", "dedicated"),
     [
-        (roc_auc_score, "scores", AUROC()),
+        pytest.param(roc_auc_score, "scores", AUROC(), marks=pytest.mark.slow),
         (share_right, "prediction", Accuracy()),
         (quadratic_kappa, "prediction", WeightedKappa()),
     ],

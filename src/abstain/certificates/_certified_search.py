@@ -23,7 +23,7 @@ from abstain.exceptions import TargetUnreachable
 from abstain.metrics import AUROC, Metric
 from abstain.regions import Choice
 from abstain.selection import shown_short
-from abstain.summaries import LabelledSummary, Summary
+from abstain.summaries import BatchSummary, LabelledSummary
 
 __all__ = ["certified_choice", "claims_of"]
 
@@ -55,7 +55,7 @@ def claims_of(metric: Metric, target: float | Mapping[str, float]) -> list[Claim
 
 def certified_choice(
     claims: Sequence[Claim],
-    summary: Summary,
+    summary: BatchSummary,
     *,
     fitting: LabelledSummary,
     certifying: LabelledSummary,
@@ -70,7 +70,7 @@ def certified_choice(
     ----------
     claims : sequence of (str or Metric, float)
         What must hold, from ``claims_of``.
-    summary : Summary
+    summary : BatchSummary
         The batch, adapted, which fixes the sequence of rules.
     fitting : LabelledSummary
         Labelled examples that do not certify, adapted.
@@ -131,7 +131,7 @@ def _claimed(what: str | Metric, goal: float, evidence: Evidence) -> Bound:
 @dataclass(frozen=True, eq=False)
 class _Search:
     claims: Sequence[Claim]
-    summary: Summary
+    summary: BatchSummary
     fitting: LabelledSummary
     certifying: LabelledSummary
     error: float

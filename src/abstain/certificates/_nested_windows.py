@@ -14,7 +14,7 @@ from abstain._inputs import FloatArray, IntArray
 from abstain.exceptions import TargetUnreachable
 from abstain.regions import Choice, Interval
 from abstain.rules import Threshold
-from abstain.summaries import Atoms, LabelledSummary, Summary
+from abstain.summaries import Atoms, BatchSummary, LabelledSummary
 
 __all__ = ["nested_windows"]
 
@@ -25,7 +25,7 @@ _LEAST_VARIANCE = 1e-3
 
 
 def nested_windows(
-    summary: Summary,
+    summary: BatchSummary,
     goals: Mapping[str, float],
     n_labelled: IntArray,
     *,
@@ -36,7 +36,7 @@ def nested_windows(
 
     Parameters
     ----------
-    summary : Summary
+    summary : BatchSummary
         The batch, of two classes, adapted.
     goals : dict
         The ``"sensitivity"`` and the ``"specificity"`` to reach.

@@ -19,7 +19,7 @@ from abstain._numerics import nan_if_none, plain
 from abstain.estimation._replicates import Replicates
 from abstain.metrics import Metric
 from abstain.regions import Choice
-from abstain.summaries import Moves, Summary
+from abstain.summaries import BatchSummary, Moves
 
 __all__ = ["LEVEL", "Drawn", "Estimate", "EstimatedValue", "drawn_choice", "drawn_rows"]
 
@@ -136,7 +136,7 @@ class Drawn:
 
 def drawn_choice(
     metric: Metric,
-    summary: Summary,
+    summary: BatchSummary,
     choice: Choice,
     *,
     replicates: Sequence[Replicates] = (),
@@ -150,7 +150,7 @@ def drawn_choice(
 
 def drawn_rows(
     metric: Metric,
-    summary: Summary,
+    summary: BatchSummary,
     decided: Decided,
     labelled: Decided | None = None,
     *,
@@ -162,7 +162,7 @@ def drawn_rows(
     Parameters
     ----------
     metric : Metric
-    summary : Summary
+    summary : BatchSummary
         The batch, adapted.
     decided, labelled : (ndarray, ndarray)
         Predicted columns and what is withheld, of the batch and of the labelled rows. Where that
@@ -182,7 +182,7 @@ def drawn_rows(
 
 def _drawn_under(
     metric: Metric,
-    summary: Summary,
+    summary: BatchSummary,
     decided: Decided,
     labelled: Decided | None,
     replicates: Replicates,
@@ -205,7 +205,7 @@ def _drawn_under(
     return before, after
 
 
-def _still(summary: Summary, n: int) -> Moves:
+def _still(summary: BatchSummary, n: int) -> Moves:
     ones = np.ones((n, summary.proba.shape[1]))
     return Moves(ones, np.zeros_like(ones), ones, ones[0])
 

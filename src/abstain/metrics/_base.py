@@ -31,7 +31,7 @@ from abstain._numerics import Parameters
 from abstain.metrics._curve import BudgetCurve, Point
 from abstain.regions import Choice
 from abstain.rules import Argmax, DecisionRule
-from abstain.summaries import LabelledReplicates, Moves, RowSummary, Summary, summarise
+from abstain.summaries import BatchSummary, LabelledReplicates, Moves, RowSummary, summarise
 
 __all__ = ["MOST_LABEL_DRAWS", "Decision", "Metric", "check_decision"]
 
@@ -119,7 +119,7 @@ class Metric(Parameters, ABC):
         """Return in how many bins of p a batch of so many rows is summed; None for not at all."""
         return None
 
-    def coarseness(self, summary: Summary, capacity: float) -> float:
+    def coarseness(self, summary: BatchSummary, capacity: float) -> float:
         """Return about how far the bins of a summary move the value, before and after."""
         return 0.0
 
@@ -275,33 +275,33 @@ class Metric(Parameters, ABC):
         return BudgetCurve(shares, self._curve(rows.in_own_order(), capacities, decision))
 
     @abstractmethod
-    def _expected(self, summary: Summary, prediction: IntArray | None) -> float:
+    def _expected(self, summary: BatchSummary, prediction: IntArray | None) -> float:
         """Return the expected value on a summary; predictions are argmax when not given."""
 
     @abstractmethod
-    def _observed(self, codes: IntArray, rows: Summary, prediction: IntArray | None) -> float:
+    def _observed(self, codes: IntArray, rows: BatchSummary, prediction: IntArray | None) -> float:
         """Return the value from labels."""
 
     @abstractmethod
     def _draws(
-        self, summary: Summary, prediction: IntArray | None, n_draws: int, seed: int
+        self, summary: BatchSummary, prediction: IntArray | None, n_draws: int, seed: int
     ) -> FloatArray:
         """Return the value under label vectors drawn from the probabilities."""
 
     @abstractmethod
-    def _choose(self, summary: Summary, capacity: float, decision: Decision) -> Choice:
+    def _choose(self, summary: BatchSummary, capacity: float, decision: Decision) -> Choice:
         """Choose whom to withhold."""
 
     def _resolved(self, decision: Decision) -> Decision:
         """Return what ``"auto"`` is for this metric, where that does not depend on the rows."""
         return decision
 
-    def _rule(self, summary: Summary, decision: Decision) -> DecisionRule:
+    def _rule(self, summary: BatchSummary, decision: Decision) -> DecisionRule:
         """Return how to predict a summary of which nothing is withheld: here by argmax."""
         return Argmax()
 
     def _curve(
-        self, summary: Summary, capacities: Sequence[float], decision: Decision
+        self, summary: BatchSummary, capacities: Sequence[float], decision: Decision
     ) -> list[Point]:
         """Choose for each of many capacities; metrics that share work between them override it."""
         return [
@@ -309,13 +309,13 @@ class Metric(Parameters, ABC):
             for capacity in capacities
         ]
 
-    def _applied(self, choice: Choice, summary: Summary) -> tuple[IntArray, Mask]:
+    def _applied(self, choice: Choice, summary: BatchSummary) -> tuple[IntArray, Mask]:
         """Return predictions and what is withheld; no predictions where nobody reads them."""
         if self.ranks and not choice.region.reads_prediction:
             return np.empty(0, dtype=np.intp), choice.withheld(summary.compact)
         return choice.apply(summary.compact)
 
-    def _point(self, summary: Summary, choice: Choice) -> Point:
+    def _point(self, summary: BatchSummary, choice: Choice) -> Point:
         """Return what a choice does to a summary."""
         prediction, withheld = self._applied(choice, summary)
         weight = summary.weight
@@ -325,12 +325,12 @@ class Metric(Parameters, ABC):
 
     def _summarised(
         self, proba: FloatArray, weight: FloatArray | None, bins: int | None = None
-    ) -> Summary:
+    ) -> BatchSummary:
         """Return what the metric reads of a batch: its rows, here."""
         return summarise(both_columns(proba), weight)
 
     def _before_and_after(
-        self, summary: Summary, prediction: IntArray, withheld: Mask
+        self, summary: BatchSummary, prediction: IntArray, withheld: Mask
     ) -> tuple[float, float]:
         """Return the expected value on everything, and on what is kept."""
         before = self._expected(summary, prediction)
@@ -343,7 +343,7 @@ class Metric(Parameters, ABC):
 
     def _moved_draws(
         self,
-        summary: Summary,
+        summary: BatchSummary,
         prediction: IntArray,
         withheld: Mask,
         moves: Moves,

@@ -27,7 +27,7 @@ from abstain.metrics._confusion_draws import (
 from abstain.metrics._confusion_solver import solve_joint, solve_marginal
 from abstain.regions import Choice
 from abstain.rules import Argmax, DecisionRule
-from abstain.summaries import LabelledReplicates, Moves, RowSummary, Summary
+from abstain.summaries import BatchSummary, LabelledReplicates, Moves, RowSummary
 
 __all__ = ["ALL_KEPT", "NO_WEIGHT", "BaseConfusionMetric", "Solver"]
 
@@ -92,12 +92,12 @@ class BaseConfusionMetric(Metric):
         self.check_parameters()
         return self
 
-    def _expected(self, summary: Summary, prediction: IntArray | None) -> float:
+    def _expected(self, summary: BatchSummary, prediction: IntArray | None) -> float:
         columns = _columns(summary, prediction)
         weight = _weight(summary)
         return self.value(expected_confusion(summary.proba, columns, weight, ALL_KEPT))
 
-    def _observed(self, codes: IntArray, rows: Summary, prediction: IntArray | None) -> float:
+    def _observed(self, codes: IntArray, rows: BatchSummary, prediction: IntArray | None) -> float:
         n_classes = rows.proba.shape[1]
         cells = np.bincount(
             codes * n_classes + _columns(rows, prediction),
@@ -118,13 +118,13 @@ class BaseConfusionMetric(Metric):
         return self.value(cells), self._values(drawn)
 
     def _draws(
-        self, summary: Summary, prediction: IntArray | None, n_draws: int, seed: int
+        self, summary: BatchSummary, prediction: IntArray | None, n_draws: int, seed: int
     ) -> FloatArray:
         return self._values(labels_drawn(summary, _columns(summary, prediction), n_draws, seed))
 
     def _moved_draws(
         self,
-        summary: Summary,
+        summary: BatchSummary,
         prediction: IntArray,
         withheld: Mask,
         moves: Moves,
@@ -156,7 +156,7 @@ class BaseConfusionMetric(Metric):
         return before, after if withheld.any() else before
 
     def _before_and_after(
-        self, summary: Summary, prediction: IntArray, withheld: Mask
+        self, summary: BatchSummary, prediction: IntArray, withheld: Mask
     ) -> tuple[float, float]:
         before = self._expected(summary, prediction)
         if not withheld.any():
@@ -170,17 +170,17 @@ class BaseConfusionMetric(Metric):
     def _values(self, confusions: Iterable[FloatArray]) -> FloatArray:
         return np.array([self.value(confusion) for confusion in confusions], dtype=np.float64)
 
-    def _rule(self, summary: Summary, decision: Decision) -> DecisionRule:
+    def _rule(self, summary: BatchSummary, decision: Decision) -> DecisionRule:
         return self._choose(summary, 0.0, decision).rule
 
-    def _choose(self, summary: Summary, capacity: float, decision: Decision) -> Choice:
+    def _choose(self, summary: BatchSummary, capacity: float, decision: Decision) -> Choice:
         solve = solve_joint if self.solver == "joint" else solve_marginal
         return solve(self, summary.proba, capacity, summary.weight, self._resolved(decision))
 
 
-def _columns(summary: Summary, prediction: IntArray | None) -> IntArray:
+def _columns(summary: BatchSummary, prediction: IntArray | None) -> IntArray:
     return Argmax().predict(summary.proba) if prediction is None else prediction
 
 
-def _weight(summary: Summary) -> FloatArray:
+def _weight(summary: BatchSummary) -> FloatArray:
     return NO_WEIGHT if summary.weight is None else summary.weight

@@ -17,7 +17,7 @@ from scipy.special import bdtr, ndtr, pdtr
 from abstain._inputs import FloatArray, IntArray, Mask
 from abstain._kernels.confusion import confusion_moments
 from abstain._kernels.label_draws import confusion_draws
-from abstain.summaries import LabelledReplicates, Moves, Summary
+from abstain.summaries import BatchSummary, LabelledReplicates, Moves
 
 __all__ = [
     "drawn_in_parts",
@@ -46,7 +46,7 @@ _MANY_GROUPS = 1024
 _FEW_GROUPS = 24
 
 
-def many_rows(summary: Summary) -> bool:
+def many_rows(summary: BatchSummary) -> bool:
     """Tell whether counts are drawn from their moments, and not label by label."""
     weight = summary.weight
     # A fractional weight is no number of labels, so its counts have another variance.
@@ -56,7 +56,7 @@ def many_rows(summary: Summary) -> bool:
 
 
 def some_at_a_time(
-    n_draws: int, n_columns: int, rows: Summary | LabelledReplicates
+    n_draws: int, n_columns: int, rows: BatchSummary | LabelledReplicates
 ) -> Iterator[slice]:
     """Give the draws in parts whose matrices take little room; all at once for few classes."""
     n_classes = rows.proba.shape[1]
@@ -68,7 +68,7 @@ def some_at_a_time(
 
 
 def labels_drawn(
-    summary: Summary, prediction: IntArray, n_draws: int, seed: int, *, begin: int = 0
+    summary: BatchSummary, prediction: IntArray, n_draws: int, seed: int, *, begin: int = 0
 ) -> Iterator[FloatArray]:
     """Give confusion matrices of drawn labels, one for each draw from the given one on.
 
@@ -127,7 +127,9 @@ class Moments:
         return drawn
 
 
-def moments(summary: Summary, prediction: IntArray, withheld: Mask) -> tuple[Moments, Moments]:
+def moments(
+    summary: BatchSummary, prediction: IntArray, withheld: Mask
+) -> tuple[Moments, Moments]:
     """Return the moments of what is kept and of what is withheld, in one pass."""
     weight = np.empty(0) if summary.weight is None else summary.weight
     sums, squares = confusion_moments(summary.proba, prediction, weight, withheld)
@@ -150,7 +152,7 @@ def _small_counts(mean: float, variance: float, noise: FloatArray) -> FloatArray
 
 
 def drawn_in_parts(
-    summary: Summary, prediction: IntArray, withheld: Mask, part: slice, seed: int
+    summary: BatchSummary, prediction: IntArray, withheld: Mask, part: slice, seed: int
 ) -> tuple[FloatArray, FloatArray]:
     """Return some drawn confusion matrices of what is kept, and of what is withheld."""
     n_draws = part.stop - part.start
@@ -184,7 +186,7 @@ class _Moving(NamedTuple):
 
 
 def rows_that_move(
-    summary: Summary, prediction: IntArray, withheld: Mask, moves: Moves
+    summary: BatchSummary, prediction: IntArray, withheld: Mask, moves: Moves
 ) -> _Moving:
     """Return some rows of each predicted column, which tell how the rest moves."""
     n_classes = summary.proba.shape[1]
@@ -197,7 +199,7 @@ def rows_that_move(
 
 
 def moved_shares(
-    summary: Summary,
+    summary: BatchSummary,
     prediction: IntArray,
     withheld: Mask,
     moves: Moves,

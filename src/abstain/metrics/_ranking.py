@@ -36,10 +36,10 @@ from abstain.summaries import (
     BINS,
     MANY_ROWS,
     Atoms,
+    BatchSummary,
     LabelledReplicates,
     Moves,
     RowSummary,
-    Summary,
     Windows,
     summarise,
 )
@@ -258,18 +258,18 @@ class RankingMetric(Metric):
 
     def _summarised(
         self, proba: FloatArray, weight: FloatArray | None, bins: int | None = None
-    ) -> Summary:
+    ) -> BatchSummary:
         p = proba if proba.ndim == 1 else np.ascontiguousarray(proba[:, 1])
         return summarise(p, weight, bins=bins)
 
-    def _expected(self, summary: Summary, prediction: IntArray | None) -> float:
+    def _expected(self, summary: BatchSummary, prediction: IntArray | None) -> float:
         atoms = self._atoms(summary)
         if self.method == "deterministic":
             return self._value(atoms)
         nothing = np.empty(0, dtype=np.intp)
         return self._sampled(atoms, Windows(nothing, nothing))[0]
 
-    def _observed(self, codes: IntArray, rows: Summary, prediction: IntArray | None) -> float:
+    def _observed(self, codes: IntArray, rows: BatchSummary, prediction: IntArray | None) -> float:
         return self._value(_atoms_of_labels(codes, rows))
 
     def _resampled(
@@ -290,7 +290,7 @@ class RankingMetric(Metric):
         return float(values[0]), values[1:]
 
     def _draws(
-        self, summary: Summary, prediction: IntArray | None, n_draws: int, seed: int
+        self, summary: BatchSummary, prediction: IntArray | None, n_draws: int, seed: int
     ) -> FloatArray:
         return self._drawn_values(self._atoms(summary), NOTHING, n_draws, seed)[0]
 
@@ -322,7 +322,7 @@ class RankingMetric(Metric):
 
     def _moved_draws(
         self,
-        summary: Summary,
+        summary: BatchSummary,
         prediction: IntArray,
         withheld: Mask,
         moves: Moves,
@@ -383,7 +383,7 @@ class RankingMetric(Metric):
         return None
 
     def _before_and_after(
-        self, summary: Summary, prediction: IntArray, withheld: Mask
+        self, summary: BatchSummary, prediction: IntArray, withheld: Mask
     ) -> tuple[float, float]:
         # Of few atoms the sums of the kept ones alone are as quick, and exact to the last digit.
         window = summary.window(withheld) if len(withheld) > MOST_ATOMS else None
@@ -392,12 +392,12 @@ class RankingMetric(Metric):
         before, after = self._safe_values(self._atoms(summary), window)
         return float(before), float(after)
 
-    def _choose(self, summary: Summary, capacity: float, decision: Decision) -> Choice:
+    def _choose(self, summary: BatchSummary, capacity: float, decision: Decision) -> Choice:
         atoms = self._atoms(summary)
         return self._as_choice(atoms, self._best(atoms, capacity), decision)
 
     def _curve(
-        self, summary: Summary, capacities: Sequence[float], decision: Decision
+        self, summary: BatchSummary, capacities: Sequence[float], decision: Decision
     ) -> list[Point]:
         """Choose for each capacity; ordering and sums are shared."""
         atoms = self._atoms(summary)
@@ -413,7 +413,7 @@ class RankingMetric(Metric):
         """Return the metric's own threshold for ``"auto"``; without one that is argmax."""
         return "optimal" if decision == "auto" else decision
 
-    def _rule(self, summary: Summary, decision: Decision) -> DecisionRule:
+    def _rule(self, summary: BatchSummary, decision: Decision) -> DecisionRule:
         nothing = BestWindow(0, 0, float("nan"))
         return self._as_choice(self._atoms(summary), nothing, decision).rule
 
@@ -425,7 +425,7 @@ class RankingMetric(Metric):
             rule = rule if threshold is None else Threshold(threshold)
         return Choice(Interval(*atoms.ends(window.start, window.end)), rule)
 
-    def coarseness(self, summary: Summary, capacity: float) -> float:
+    def coarseness(self, summary: BatchSummary, capacity: float) -> float:
         """Return about how far the bins of a summary move the value, before and after.
 
         Half of how much further bins twice as wide would move it: between the third that an error
@@ -440,7 +440,7 @@ class RankingMetric(Metric):
         kept = self._best(atoms, capacity).value - self._best(wider, capacity).value
         return float(np.nan_to_num(0.5 * max(abs(moved), abs(kept)), nan=np.inf))
 
-    def _atoms(self, summary: Summary) -> Atoms:
+    def _atoms(self, summary: BatchSummary) -> Atoms:
         return summary.ranked(None if self.bins == "auto" else self.bins)
 
     def _value(self, atoms: Atoms) -> float:
@@ -529,7 +529,7 @@ class RankingMetric(Metric):
 _DEFAULTS: dict[str, Any] = RankingMetric.__init__.__kwdefaults__ or {}
 
 
-def _atoms_of_labels(codes: IntArray, rows: Summary) -> Atoms:
+def _atoms_of_labels(codes: IntArray, rows: BatchSummary) -> Atoms:
     return Atoms.from_labels(codes, rows.proba[:, 1], sample_weight=rows.weight)
 
 

@@ -18,7 +18,7 @@ from abstain.metrics._sampled_labels import SampledLabels
 from abstain.metrics._sampled_search import SearchTime, best_groups, best_window, search_time
 from abstain.regions import Choice
 from abstain.rules import Argmax
-from abstain.summaries import Summary
+from abstain.summaries import BatchSummary
 
 __all__ = ["SampledMetric"]
 
@@ -137,20 +137,20 @@ class SampledMetric(Metric):
         labels = self._labels(self._checked(proba, None, None)[0], None)
         return search_time(labels, n_samples=self.n_samples, n_groups=self.n_groups)
 
-    def _expected(self, summary: Summary, prediction: IntArray | None) -> float:
+    def _expected(self, summary: BatchSummary, prediction: IntArray | None) -> float:
         values = self._draws(summary, prediction, self.n_samples, check_seed(self.random_state))
         return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
 
-    def _observed(self, codes: IntArray, rows: Summary, prediction: IntArray | None) -> float:
+    def _observed(self, codes: IntArray, rows: BatchSummary, prediction: IntArray | None) -> float:
         extra = {} if rows.weight is None else {"sample_weight": rows.weight}
         return float(self.function(codes, self._second_argument(rows, prediction), **extra))
 
     def _draws(
-        self, summary: Summary, prediction: IntArray | None, n_draws: int, seed: int
+        self, summary: BatchSummary, prediction: IntArray | None, n_draws: int, seed: int
     ) -> FloatArray:
         return self._labels(summary, prediction).values(n_draws, seed)
 
-    def _choose(self, summary: Summary, capacity: float, decision: Decision) -> Choice:
+    def _choose(self, summary: BatchSummary, capacity: float, decision: Decision) -> Choice:
         if decision == "optimal":
             raise ValueError(
                 f'`decision` must be "argmax" for a SampledMetric; got {decision!r}. '
@@ -169,11 +169,11 @@ class SampledMetric(Metric):
         )
         return Choice(region, Argmax())
 
-    def _labels(self, summary: Summary, prediction: IntArray | None) -> SampledLabels:
+    def _labels(self, summary: BatchSummary, prediction: IntArray | None) -> SampledLabels:
         second = self._second_argument(summary, prediction)
         return SampledLabels(self.function, summary.proba, second, summary.weight)
 
-    def _second_argument(self, summary: Summary, prediction: IntArray | None) -> NDArray[Any]:
+    def _second_argument(self, summary: BatchSummary, prediction: IntArray | None) -> NDArray[Any]:
         matrix = summary.proba
         if self.reads == "scores":
             return matrix[:, 1] if matrix.shape[1] == 2 else matrix

@@ -16,7 +16,7 @@ from abstain.metrics._base import Decision, Metric
 from abstain.metrics._confusion_draws import labels_drawn
 from abstain.regions import Choice, TopShare, score_threshold
 from abstain.rules import Argmax
-from abstain.summaries import RowSummary, Summary
+from abstain.summaries import BatchSummary, RowSummary
 
 __all__ = ["TopKAccuracy"]
 
@@ -74,10 +74,10 @@ class TopKAccuracy(Metric):
             )
         return cls(int(argument))
 
-    def _expected(self, summary: Summary, prediction: IntArray | None) -> float:
+    def _expected(self, summary: BatchSummary, prediction: IntArray | None) -> float:
         return float(np.average(top_share(summary.proba, self.k), weights=summary.weight))
 
-    def _observed(self, codes: IntArray, rows: Summary, prediction: IntArray | None) -> float:
+    def _observed(self, codes: IntArray, rows: BatchSummary, prediction: IntArray | None) -> float:
         matrix = rows.proba
         n, n_classes = matrix.shape
         own = matrix[np.arange(n), codes][:, None]
@@ -86,7 +86,7 @@ class TopKAccuracy(Metric):
         return float(np.average(ahead < self.k, weights=rows.weight))
 
     def _draws(
-        self, summary: Summary, prediction: IntArray | None, n_draws: int, seed: int
+        self, summary: BatchSummary, prediction: IntArray | None, n_draws: int, seed: int
     ) -> FloatArray:
         hit = np.minimum(top_share(summary.proba, self.k), 1.0)
         # Whether the label is among the top k is all that counts: two classes, miss and hit.
@@ -95,7 +95,7 @@ class TopKAccuracy(Metric):
         shares: FloatArray = counts[:, 1, 0] / counts[:, :, 0].sum(axis=1)
         return shares
 
-    def _choose(self, summary: Summary, capacity: float, decision: Decision) -> Choice:
+    def _choose(self, summary: BatchSummary, capacity: float, decision: Decision) -> Choice:
         """Withhold the rows whose k largest probabilities sum to the least."""
         share = top_share(summary.proba, self.k)
         threshold = -score_threshold(-share, capacity, summary.weight)

@@ -8,7 +8,7 @@ import numpy as np
 
 from abstain._inputs import FloatArray
 from abstain.report._view import Seen
-from abstain.summaries import Summary
+from abstain.summaries import BatchSummary
 
 __all__ = ["confusion", "confusions", "histogram", "proportions", "roc_points"]
 
@@ -21,7 +21,7 @@ MOST_PAIRS = 100
 FEW_CASES = 0.05
 
 
-def roc_points(kept: Summary) -> dict[str, list[float]] | None:
+def roc_points(kept: BatchSummary) -> dict[str, list[float]] | None:
     """Return the expected ROC curve, thinned for drawing; None for many classes.
 
     Points are taken evenly along both axes, so corners stay where they are.
@@ -76,7 +76,7 @@ def confusions(matrix: FloatArray) -> dict[str, Any]:
     }
 
 
-def proportions(kept: Summary) -> list[float] | None:
+def proportions(kept: BatchSummary) -> list[float] | None:
     """Return the expected class proportions of what is kept; None where nothing is."""
     total = kept.class_sums.sum()
     return (kept.class_sums / total).tolist() if total > 0 else None

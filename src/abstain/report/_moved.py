@@ -15,7 +15,7 @@ from abstain.policy import Policy
 from abstain.report._verdicts import verdict_on_shift
 from abstain.report._view import View
 from abstain.report._words import share, shares_in_words
-from abstain.summaries import LabelledSummary, Summary, summarise
+from abstain.summaries import BatchSummary, LabelledSummary, summarise
 
 __all__ = ["moved"]
 
@@ -68,7 +68,7 @@ def moved(
     }
 
 
-def _unadapted(view: View, scores_target: Any, positions: IntArray | None) -> Summary | None:
+def _unadapted(view: View, scores_target: Any, positions: IntArray | None) -> BatchSummary | None:
     """Return the batch as it was before it was adapted; None where that cannot be told."""
     decisions: Decisions[Policy] = view.decisions
     policy = decisions.policy

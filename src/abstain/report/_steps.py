@@ -24,7 +24,7 @@ from abstain.report._view import Seen, View
 from abstain.report._words import decimals, headline, metric_title, named, percent
 from abstain.selection import Selection
 from abstain.shift import ratio_of_priors
-from abstain.summaries import Summary
+from abstain.summaries import BatchSummary
 
 __all__ = ["Slider", "budget_grid", "slider"]
 
@@ -142,7 +142,9 @@ def _between(
     ]
 
 
-def _curve(decisions: Decisions[Policy], summary: Summary, budgets: list[float]) -> BudgetCurve:
+def _curve(
+    decisions: Decisions[Policy], summary: BatchSummary, budgets: list[float]
+) -> BudgetCurve:
     """Return the choice for each budget, in the order in which the decisions were made."""
     policy, values = decisions.policy, decisions.values
     selection = policy.selection or Selection(score=decisions.choice.region.order)

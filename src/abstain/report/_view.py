@@ -17,7 +17,7 @@ from abstain.estimation import Decided, Drawn, EstimatedValue
 from abstain.metrics import Point
 from abstain.policy import Policy
 from abstain.regions import Choice, Region
-from abstain.summaries import BinarySummary, RowSummary, Summary, summarise
+from abstain.summaries import BatchSummary, BinarySummary, RowSummary, summarise
 
 __all__ = ["Seen", "View"]
 
@@ -37,12 +37,12 @@ FEW_ATOMS = 2_048
 class Seen:
     """What a choice does to a summary: predicted columns, and what is withheld."""
 
-    summary: Summary
+    summary: BatchSummary
     prediction: IntArray
     withheld: Mask
 
     @cached_property
-    def kept(self) -> Summary:
+    def kept(self) -> BatchSummary:
         """The part that is not withheld."""
         return self.summary.only(~self.withheld)
 
@@ -77,7 +77,7 @@ class View:
         return self.decisions.compact if self._by_atoms else self.decisions.proba
 
     @cached_property
-    def whole(self) -> Summary:
+    def whole(self) -> BatchSummary:
         """What choices are made on."""
         decisions = self.decisions
         compact, weight = decisions.compact, decisions.sample_weight
@@ -101,12 +101,12 @@ class View:
         return np.sort(np.random.default_rng(0).choice(n, part, replace=False))
 
     @cached_property
-    def drawn(self) -> Summary:
+    def drawn(self) -> BatchSummary:
         """What pictures are drawn from."""
         return self.whole if self.rows is None else self.whole.only(self.rows)
 
     @cached_property
-    def _few(self) -> Summary:
+    def _few(self) -> BatchSummary:
         """What labels are drawn for, as many as there are in all."""
         whole = self.whole
         if self.rows is not None:

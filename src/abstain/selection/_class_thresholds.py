@@ -11,13 +11,13 @@ import numpy as np
 from abstain._inputs import FloatArray, IntArray
 from abstain.metrics import BaseConfusionMetric, Metric, RankingMetric
 from abstain.regions import Interval
-from abstain.summaries import LabelledSummary, Summary
+from abstain.summaries import BatchSummary, LabelledSummary
 
 __all__ = ["choose_class_thresholds"]
 
 
 def choose_class_thresholds(
-    metric: Metric, summary: Summary, capacity: float, labelled: LabelledSummary
+    metric: Metric, summary: BatchSummary, capacity: float, labelled: LabelledSummary
 ) -> Interval:
     """Return the interval of p around one half that does best on the validation set.
 
@@ -28,7 +28,7 @@ def choose_class_thresholds(
     ----------
     metric : Metric
         What the kept validation rows should be best at.
-    summary : Summary
+    summary : BatchSummary
         The batch, of two classes.
     capacity : float
         The largest weight of the batch that may be withheld.

@@ -31,7 +31,7 @@ from abstain.regions import Choice, GainThreshold, ScoreThreshold
 from abstain.rules import Argmax, BestGain
 from abstain.selection._decision import own_choice
 from abstain.selection._window_search import most_valuable_window
-from abstain.summaries import LabelledSummary, RowSummary, Summary
+from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
 
 __all__ = ["Cost"]
 
@@ -138,7 +138,7 @@ class Cost:
 
     def choose_for(
         self,
-        summary: Summary,
+        summary: BatchSummary,
         metric: Metric | None = None,
         *,
         decision: Decision = "auto",
@@ -254,7 +254,7 @@ class Cost:
         return Choice(region, BestGain(-errors).simplified())
 
     def _along_budgets(
-        self, summary: Summary, metric: Metric, family: Callable[[float], Choice]
+        self, summary: BatchSummary, metric: Metric, family: Callable[[float], Choice]
     ) -> Choice:
         """Try the metric's own choice for many capacities; take the one that is worth most."""
         total = summary.total

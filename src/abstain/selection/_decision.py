@@ -15,7 +15,7 @@ from abstain._inputs import FloatArray, Mask
 from abstain.metrics import Decision, Metric, helps
 from abstain.regions import Choice, Interval
 from abstain.rules import Argmax, DecisionRule
-from abstain.summaries import LabelledSummary, RowSummary, Summary
+from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
 
 __all__ = ["as_now", "own_choice", "rule_for"]
 
@@ -31,7 +31,7 @@ def as_now(labelled: LabelledSummary, weights: FloatArray) -> LabelledSummary:
 
 def own_choice(
     metric: Metric,
-    summary: Summary,
+    summary: BatchSummary,
     capacity: float,
     decision: Decision,
     labelled: LabelledSummary | None = None,
@@ -42,7 +42,7 @@ def own_choice(
     ----------
     metric : Metric
         What to make as good as possible.
-    summary : Summary
+    summary : BatchSummary
         The batch, adapted.
     capacity : float
         The largest weight that may be withheld.
@@ -61,7 +61,7 @@ def own_choice(
 
 def rule_for(
     metric: Metric,
-    summary: Summary,
+    summary: BatchSummary,
     withheld: Mask,
     decision: Decision,
     labelled: LabelledSummary | None = None,
@@ -72,7 +72,7 @@ def rule_for(
     ----------
     metric : Metric
         What the predictions should serve.
-    summary : Summary
+    summary : BatchSummary
         The batch, adapted.
     withheld : ndarray of bool
         What is withheld of it.

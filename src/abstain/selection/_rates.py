@@ -13,7 +13,7 @@ import numpy as np
 from abstain._inputs import FloatArray, IntArray, Mask
 from abstain._kernels.confusion import expected_confusion
 from abstain.metrics import BaseConfusionMetric
-from abstain.summaries import Summary
+from abstain.summaries import BatchSummary
 
 __all__ = ["RATES", "Rate", "expected_rate"]
 
@@ -21,14 +21,14 @@ __all__ = ["RATES", "Rate", "expected_rate"]
 RATES = {"sensitivity": 1, "specificity": 0}
 
 
-def expected_rate(name: str, summary: Summary, prediction: IntArray, kept: Mask) -> float:
+def expected_rate(name: str, summary: BatchSummary, prediction: IntArray, kept: Mask) -> float:
     """Estimate the sensitivity or specificity on what is kept without labels.
 
     Parameters
     ----------
     name : {"sensitivity", "specificity"}
         The share of right predictions among the positives, or among the negatives.
-    summary : Summary
+    summary : BatchSummary
         The batch, of two classes.
     prediction : ndarray of shape (size,)
         Predicted columns.

@@ -28,7 +28,7 @@ from abstain.selection._target import (
     check_target,
     choose_for_target,
 )
-from abstain.summaries import LabelledSummary, Summary
+from abstain.summaries import BatchSummary, LabelledSummary
 
 __all__ = ["Selection"]
 
@@ -103,7 +103,7 @@ class Selection:
         if self.target is not None:
             check_stored_target(self.target, metric, n_classes)
 
-    def capacity(self, summary: Summary) -> float:
+    def capacity(self, summary: BatchSummary) -> float:
         """Return the largest weight of a batch that the budget allows to withhold."""
         return summary.capacity(check_budget(self.budget or 0.0))
 
@@ -140,7 +140,7 @@ class Selection:
     def choose(
         self,
         metric: Metric,
-        summary: Summary,
+        summary: BatchSummary,
         *,
         seed: int = 0,
         labelled: LabelledSummary | None = None,
@@ -153,7 +153,7 @@ class Selection:
         ----------
         metric : Metric
             What to make as good as possible.
-        summary : Summary
+        summary : BatchSummary
             The batch, adapted.
         seed : int
             Seeds a random score.
@@ -188,7 +188,7 @@ class Selection:
     def curve(
         self,
         metric: Metric,
-        summary: Summary,
+        summary: BatchSummary,
         budgets: Sequence[float],
         *,
         seed: int = 0,
@@ -207,7 +207,7 @@ class Selection:
     def family(
         self,
         metric: Metric,
-        summary: Summary,
+        summary: BatchSummary,
         seed: int,
         labelled: LabelledSummary | None = None,
         weights: FloatArray | None = None,
@@ -230,7 +230,7 @@ class Selection:
     def rule(
         self,
         metric: Metric,
-        summary: Summary,
+        summary: BatchSummary,
         withheld: Mask,
         labelled: LabelledSummary | None = None,
         weights: FloatArray | None = None,
@@ -300,7 +300,7 @@ class Selection:
         return replace(self, budget=budget, target=target)
 
 
-def _by_score(score: Score, summary: Summary, seed: int) -> Regions:
+def _by_score(score: Score, summary: BatchSummary, seed: int) -> Regions:
     """Return the regions that withhold the highest scores within a capacity.
 
     The class proportions that ``"js-divergence"`` compares with are those of the batch; they are
@@ -322,7 +322,7 @@ def _by_score(score: Score, summary: Summary, seed: int) -> Regions:
 
 
 def _class_thresholds(
-    metric: Metric, summary: Summary, labelled: LabelledSummary | None
+    metric: Metric, summary: BatchSummary, labelled: LabelledSummary | None
 ) -> Regions:
     if labelled is None:
         raise ValueError('`score` "class-thresholds" needs the labelled validation data.')

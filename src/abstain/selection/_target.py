@@ -22,7 +22,7 @@ from abstain.selection._decision import own_choice
 from abstain.selection._rates import RATES, expected_rate
 from abstain.selection._short import instead_of, shown_short
 from abstain.selection._window_search import smallest_window
-from abstain.summaries import LabelledSummary, Summary
+from abstain.summaries import BatchSummary, LabelledSummary
 
 __all__ = [
     "Family",
@@ -85,7 +85,7 @@ def check_stored_target(target: Target, metric: Metric, n_classes: int) -> None:
 def choose_for_target(
     metric: Metric,
     target: Target,
-    summary: Summary,
+    summary: BatchSummary,
     *,
     decision: Decision = "auto",
     family: Family | None = None,
@@ -102,7 +102,7 @@ def choose_for_target(
         The value to reach: at least this, or at most this where lower is better. With
         ``"sensitivity"`` and ``"specificity"`` together the threshold of the decision is free
         and becomes part of the rule.
-    summary : Summary
+    summary : BatchSummary
         The batch, adapted.
     decision : {"auto", "argmax", "optimal"}
         How the rest is predicted.
@@ -164,7 +164,7 @@ def _checked_value(value: float, bounds: tuple[float, float], what: str) -> floa
 
 
 def _by_windows(
-    metric: RankingMetric, target: float, summary: Summary, decision: Decision
+    metric: RankingMetric, target: float, summary: BatchSummary, decision: Decision
 ) -> Choice:
     found, best = smallest_window(metric, summary, target - TOLERANCE, decision=decision)
     if found is not None:
@@ -219,7 +219,7 @@ class _Scan:
     """A search along a family of choices, from the smallest capacity up."""
 
     goals: list[Goal]
-    summary: Summary
+    summary: BatchSummary
     family: Family
     order: str
     tried: Memory

@@ -14,7 +14,7 @@ import numpy as np
 from abstain._inputs import FloatArray, IntArray
 from abstain.metrics import BestWindow, Decision, RankingMetric
 from abstain.regions import Choice
-from abstain.summaries import WEIGHT_TOLERANCE, Atoms, Summary, Windows
+from abstain.summaries import WEIGHT_TOLERANCE, Atoms, BatchSummary, Windows
 
 __all__ = ["WindowChoice", "most_valuable_window", "smallest_window"]
 
@@ -47,7 +47,7 @@ class _Window(NamedTuple):
 
 def smallest_window(
     metric: RankingMetric,
-    summary: Summary,
+    summary: BatchSummary,
     target: float,
     *,
     decision: Decision = "auto",
@@ -58,7 +58,7 @@ def smallest_window(
     ----------
     metric : RankingMetric
         The metric; its value is taken with probabilities for labels.
-    summary : Summary
+    summary : BatchSummary
         The batch, adapted.
     target : float
         The value to reach.
@@ -93,7 +93,7 @@ def smallest_window(
 
 def most_valuable_window(
     metric: RankingMetric,
-    summary: Summary,
+    summary: BatchSummary,
     *,
     value_of_metric: float,
     abstention_costs: FloatArray,
@@ -105,7 +105,7 @@ def most_valuable_window(
     ----------
     metric : RankingMetric
         The metric; its value is taken with probabilities for labels.
-    summary : Summary
+    summary : BatchSummary
         The batch, adapted.
     value_of_metric : float
         What the metric is worth per row, for a value of 1.

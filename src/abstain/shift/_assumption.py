@@ -15,7 +15,7 @@ from abstain._inputs import FloatArray
 from abstain.shift._base import Assumed, ShiftEstimator
 from abstain.shift._check import LabelShiftCheck, label_shift_check
 from abstain.shift._doubts import doubts
-from abstain.summaries import LabelledSummary, Summary
+from abstain.summaries import BatchSummary, LabelledSummary
 
 __all__ = ["Assumption", "assumption_of"]
 
@@ -138,7 +138,7 @@ class Assumption:
 def assumption_of(
     estimator: ShiftEstimator,
     labelled: LabelledSummary,
-    summary: Summary,
+    summary: BatchSummary,
     classes: Sequence[Any] | None = None,
     draws: FloatArray | None = None,
 ) -> Assumption:
@@ -148,7 +148,7 @@ def assumption_of(
     ----------
     estimator : ShiftEstimator
         Fitted on the two summaries; its own check is taken if it made one.
-    labelled, summary : LabelledSummary and Summary
+    labelled, summary : LabelledSummary and BatchSummary
         Validation data and batch: calibrated, not adapted.
     classes : sequence, optional
         The label of each column; column numbers when not given.

@@ -22,7 +22,7 @@ from abstain.shift._base import (
 from abstain.shift._check import LEVEL, LabelShiftCheck, label_shift_check
 from abstain.shift._fixed import NoShift
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
-from abstain.summaries import LabelledSummary, Summary
+from abstain.summaries import BatchSummary, LabelledSummary
 
 __all__ = ["AutoShift"]
 
@@ -100,7 +100,7 @@ class AutoShift(ShiftEstimator):
         """What the adapted probabilities rest on."""
         return "label-shift" if self.adapted_ else "same-given-score"
 
-    def _fit(self, source: LabelledSummary, target: Summary) -> None:
+    def _fit(self, source: LabelledSummary, target: BatchSummary) -> None:
         level = check_fraction(self.level, name="level")
         self._likelihood = self._maximum_likelihood().fit_summaries(source, target, self._known)
         self.mean_proba_ = target.class_sums / target.class_sums.sum()

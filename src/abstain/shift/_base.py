@@ -29,7 +29,7 @@ from abstain._kernels.adapt import adapted
 from abstain._numerics import Parameters, clone, raise_not_fitted, resampled_weight
 from abstain.exceptions import NotIdentifiable
 from abstain.shift._replicated import importance_by_score
-from abstain.summaries import LabelledSummary, RowSummary, Summary
+from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
 
 __all__ = ["ShiftEstimator", "adapt_proba", "ratio_of_priors"]
 
@@ -137,7 +137,7 @@ class ShiftEstimator(Parameters, ABC):
         return self.fit_summaries(labelled, RowSummary(target, weight_target))
 
     def fit_summaries(
-        self, source: LabelledSummary, target: Summary, known: FloatArray | None = None
+        self, source: LabelledSummary, target: BatchSummary, known: FloatArray | None = None
     ) -> Self:
         """Estimate the class proportions of a batch from its summary; nothing is checked.
 
@@ -287,7 +287,7 @@ class ShiftEstimator(Parameters, ABC):
         return clone(self)
 
     def _refitted(
-        self, source: LabelledSummary, target: Summary, rng: np.random.Generator
+        self, source: LabelledSummary, target: BatchSummary, rng: np.random.Generator
     ) -> FloatArray:
         """Return the proportions estimated on other samples, with whatever else is noise."""
         priors = self._refitted_as_is(source, target)
@@ -300,7 +300,7 @@ class ShiftEstimator(Parameters, ABC):
         together: FloatArray = (n * priors + known) / (n + known.sum())
         return together
 
-    def _refitted_as_is(self, source: LabelledSummary, target: Summary) -> FloatArray:
+    def _refitted_as_is(self, source: LabelledSummary, target: BatchSummary) -> FloatArray:
         again = self.settled()
         with warnings.catch_warnings():
             # That it did not converge was said of the fit itself.
@@ -310,7 +310,7 @@ class ShiftEstimator(Parameters, ABC):
         return priors
 
     @abstractmethod
-    def _fit(self, source: LabelledSummary, target: Summary) -> None:
+    def _fit(self, source: LabelledSummary, target: BatchSummary) -> None:
         """Set ``priors_``, and whatever else the estimator tells."""
 
     def _source_priors(self, source: LabelledSummary) -> FloatArray:
@@ -355,8 +355,8 @@ def adapt_proba(proba: ArrayLike, weights: FloatArray) -> FloatArray:
 
 
 def _resampled(
-    source: LabelledSummary, target: Summary, rng: np.random.Generator
-) -> tuple[LabelledSummary, Summary]:
+    source: LabelledSummary, target: BatchSummary, rng: np.random.Generator
+) -> tuple[LabelledSummary, BatchSummary]:
     """Draw both sets with replacement, as whole-numbered weights of their rows."""
     proba, weight = target.for_likelihood()
     return (

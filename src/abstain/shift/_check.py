@@ -26,7 +26,7 @@ from abstain._inputs import (
 )
 from abstain.exceptions import AssumptionWarning, warn_user
 from abstain.shift._mixture_ratio import likelihood_ratio, simulated_ratio
-from abstain.summaries import LabelledSummary, RowSummary, Summary
+from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
 
 __all__ = ["LabelShiftCheck", "check_label_shift", "label_shift_check"]
 
@@ -231,7 +231,7 @@ def check_label_shift(
 
 def label_shift_check(
     source: LabelledSummary,
-    target: Summary,
+    target: BatchSummary,
     *,
     level: float = LEVEL,
     classes: Sequence[Any] | None = None,
@@ -273,12 +273,12 @@ def label_shift_check(
     )
 
 
-def _weight(summary: LabelledSummary | Summary) -> FloatArray:
+def _weight(summary: LabelledSummary | BatchSummary) -> FloatArray:
     return np.ones(len(summary.proba)) if summary.weight is None else summary.weight
 
 
 def _cells(
-    source: LabelledSummary, target: Summary, classes: list[Any]
+    source: LabelledSummary, target: BatchSummary, classes: list[Any]
 ) -> tuple[IntArray, IntArray, list[str]]:
     """Sort rows into cells by predicted class and its probability.
 

@@ -16,7 +16,7 @@ from abstain._numerics import minimise
 from abstain.exceptions import NotIdentifiable
 from abstain.shift._base import ShiftEstimator, SourcePriors
 from abstain.shift._identifiable import require_regular
-from abstain.summaries import LabelledSummary, Summary
+from abstain.summaries import BatchSummary, LabelledSummary
 
 __all__ = ["BBSEHard", "BBSESoft", "RLLSHard", "RLLSSoft"]
 
@@ -30,7 +30,7 @@ class ConfusionShift(ShiftEstimator):
     #: Whether the most likely class is counted, or its probability.
     hard: ClassVar[bool]
 
-    def _fit(self, source: LabelledSummary, target: Summary) -> None:
+    def _fit(self, source: LabelledSummary, target: BatchSummary) -> None:
         if source.codes is None:
             raise ValueError(f"{type(self).__name__} needs `y_source`.")
         n, n_classes = source.proba.shape

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 
 from abstain._inputs import FloatArray, check_fraction, check_proba, check_sample_weight
-from abstain.summaries import LabelledSummary, RowSummary, Summary
+from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
 
 __all__ = ["ShiftTest", "detect_shift", "shift_test"]
 
@@ -154,7 +154,7 @@ def detect_shift(
 
 
 def shift_test(
-    source: LabelledSummary, target: Summary, *, level: float = 0.05, classes: Sequence[Any]
+    source: LabelledSummary, target: BatchSummary, *, level: float = 0.05, classes: Sequence[Any]
 ) -> ShiftTest:
     """Test whether the class proportions differ, from summaries."""
     n, mean_source, spread_source = _mean_and_spread(source.proba, source.weight)

@@ -13,7 +13,7 @@ import numpy as np
 from abstain._inputs import FloatArray
 from abstain.shift._base import Assumed, ShiftEstimator
 from abstain.shift._check import LabelShiftCheck
-from abstain.summaries import LabelledSummary, Summary
+from abstain.summaries import BatchSummary, LabelledSummary
 
 __all__ = ["doubts"]
 
@@ -51,7 +51,7 @@ _DONE_INSTEAD: dict[Assumed, str] = {
 def doubts(
     estimator: ShiftEstimator,
     labelled: LabelledSummary,
-    summary: Summary,
+    summary: BatchSummary,
     *,
     check: LabelShiftCheck | None,
     classes: Sequence[Any],
@@ -63,7 +63,7 @@ def doubts(
     ----------
     estimator : ShiftEstimator
         Fitted on the two summaries.
-    labelled, summary : LabelledSummary and Summary
+    labelled, summary : LabelledSummary and BatchSummary
         Validation data and batch: calibrated, not adapted.
     check : LabelShiftCheck or None
         Whether label shift explains the batch, where that was asked.
@@ -109,7 +109,7 @@ def _about_validation(labelled: LabelledSummary, classes: Sequence[Any]) -> list
 
 
 def _about_scores(
-    labelled: LabelledSummary, summary: Summary, check: LabelShiftCheck | None
+    labelled: LabelledSummary, summary: BatchSummary, check: LabelShiftCheck | None
 ) -> list[str]:
     ask = "Were the same model, the same `scale` and the same order of columns used?"
     outside = _share_outside(labelled, summary)
@@ -126,7 +126,7 @@ def _about_scores(
     return []
 
 
-def _share_outside(labelled: LabelledSummary, summary: Summary) -> float:
+def _share_outside(labelled: LabelledSummary, summary: BatchSummary) -> float:
     if len(labelled.edges):
         # Rows that were joined no longer tell how far they reached.
         return 0.0
@@ -152,7 +152,7 @@ def _about_label_shift(estimator: ShiftEstimator, check: LabelShiftCheck | None)
 
 def _about_proportions(
     estimator: ShiftEstimator,
-    summary: Summary,
+    summary: BatchSummary,
     check: LabelShiftCheck | None,
     classes: Sequence[Any],
     draws: FloatArray | None,

@@ -15,7 +15,7 @@ from abstain._numerics import plain
 from abstain.shift._base import ShiftEstimator
 from abstain.shift._check import label_shift_check
 from abstain.shift._detect import shift_test
-from abstain.summaries import LabelledSummary, Summary
+from abstain.summaries import BatchSummary, LabelledSummary
 
 __all__ = ["most_moved", "shift_facts"]
 
@@ -25,7 +25,7 @@ CONFIDENCE = 0.9
 def shift_facts(
     estimator: ShiftEstimator,
     source: LabelledSummary,
-    target: Summary,
+    target: BatchSummary,
     classes: Sequence[Any],
     *,
     level: float = 0.05,
@@ -37,7 +37,7 @@ def shift_facts(
     ----------
     estimator : ShiftEstimator
         How the class proportions are estimated; fitted here.
-    source, target : LabelledSummary and Summary
+    source, target : LabelledSummary and BatchSummary
         Calibrated, not adapted.
     classes : sequence
         The label of each column.

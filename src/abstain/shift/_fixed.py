@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from abstain._inputs import MOST_DRAWS, FloatArray, check_priors, check_whole
 from abstain._numerics import raise_not_fitted
 from abstain.shift._base import Assumed, DrawMethod, ShiftEstimator, SourcePriors
-from abstain.summaries import LabelledSummary, Summary
+from abstain.summaries import BatchSummary, LabelledSummary
 
 __all__ = ["KnownPriors", "NoShift"]
 
@@ -48,7 +48,7 @@ class NoShift(ShiftEstimator):
         """Return ones: nothing is adapted."""
         return np.ones_like(source[1:])
 
-    def _fit(self, source: LabelledSummary, target: Summary) -> None:
+    def _fit(self, source: LabelledSummary, target: BatchSummary) -> None:
         self.priors_ = self.source_priors_.copy()
 
     def _with_known(self, priors: FloatArray, n: float, known: FloatArray) -> FloatArray:
@@ -109,7 +109,7 @@ class KnownPriors(ShiftEstimator):
         """Whether the proportions are one number, that of the positive class of two."""
         return self.priors is not None and np.ndim(self.priors) == 0
 
-    def _fit(self, source: LabelledSummary, target: Summary) -> None:
+    def _fit(self, source: LabelledSummary, target: BatchSummary) -> None:
         if self.priors is None:
             raise ValueError(
                 "KnownPriors needs the proportions: pass shift=KnownPriors(0.03), or one number "

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import chdtrc, gammaincc
 
 from abstain._inputs import FloatArray, both_columns
-from abstain.summaries import LabelledSummary, Moves, Summary, fewer
+from abstain.summaries import BatchSummary, LabelledSummary, Moves, fewer
 
 __all__ = ["KnownLabels", "known_doubts"]
 
@@ -56,7 +56,7 @@ class KnownLabels:
 
 def known_doubts(
     known: KnownLabels,
-    summary: Summary,
+    summary: BatchSummary,
     moves: Moves,
     *,
     classes: Sequence[Any],
@@ -67,7 +67,7 @@ def known_doubts(
     Parameters
     ----------
     known : KnownLabels
-    summary : Summary
+    summary : BatchSummary
         The other rows, calibrated and not adapted.
     moves : Moves
         From adapted probabilities to what else they might be, as they are first.
@@ -81,7 +81,7 @@ def known_doubts(
     return (*_about_picking(known, summary), *_about_labels(known, moves, classes, seed))
 
 
-def _about_picking(known: KnownLabels, summary: Summary) -> list[str]:
+def _about_picking(known: KnownLabels, summary: BatchSummary) -> list[str]:
     """Say whether the labelled rows are others than the rest, by Hotelling's T squared.
 
     What is compared are the certainty of the rows and their most frequent classes, as many as

@@ -29,7 +29,7 @@ from abstain.shift._base import (
 from abstain.shift._identifiable import check_identifiable
 from abstain.shift._replicated import replicated_priors
 from abstain.shift._uncertainty import LocalModel, calibrated_here, local_model
-from abstain.summaries import LabelledSummary, RowSummary, Summary
+from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
 
 __all__ = ["MANY_CLASSES", "MaximumLikelihoodShift"]
 
@@ -189,7 +189,7 @@ class MaximumLikelihoodShift(ShiftEstimator):
             sample_weight_target=sample_weight_target,
         )
 
-    def _fit(self, source: LabelledSummary, target: Summary) -> None:
+    def _fit(self, source: LabelledSummary, target: BatchSummary) -> None:
         if self.algorithm not in get_args(Algorithm):
             raise ValueError(f'`algorithm` must be "newton" or "em"; got {self.algorithm!r}.')
         check_whole(self.max_iter, name="max_iter", most=_MOST_STEPS)
@@ -277,7 +277,7 @@ class MaximumLikelihoodShift(ShiftEstimator):
         return self._local.draws(n_draws, rng)
 
     def _refitted(
-        self, source: LabelledSummary, target: Summary, rng: np.random.Generator
+        self, source: LabelledSummary, target: BatchSummary, rng: np.random.Generator
     ) -> FloatArray:
         if self._calibrated() and source.codes is not None:
             weight = np.ones(len(source.proba)) if source.weight is None else source.weight

@@ -18,7 +18,7 @@ from scipy.special import chdtr
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.mixture import mixture_derivatives
 from abstain.shift._base import SourcePriors
-from abstain.summaries import LabelledSummary, Summary
+from abstain.summaries import BatchSummary, LabelledSummary
 
 __all__ = ["LocalModel", "calibrated_here", "local_model"]
 
@@ -137,7 +137,7 @@ class LocalModel:
 
 def local_model(
     source: LabelledSummary,
-    target: Summary,
+    target: BatchSummary,
     ratios: FloatArray,
     source_priors: FloatArray,
     *,
@@ -149,7 +149,7 @@ def local_model(
 
     Parameters
     ----------
-    source, target : LabelledSummary and Summary
+    source, target : LabelledSummary and BatchSummary
         What the estimator was fitted on.
     ratios, source_priors : ndarray of shape (n_classes,)
         The estimate.
