@@ -10,6 +10,7 @@ from abstain._inputs import (
     check_budget,
     check_sample_weight,
     check_scores,
+    to_logits,
     two_logits,
     whole_rows,
 )
@@ -100,3 +101,18 @@ def test_a_budget_of_single_precision_is_the_decimal_it_says():
 def test_a_count_of_no_batch_is_refused(budget):
     with pytest.raises(ValueError, match=r"got a whole number of|more rows than any batch"):
         check_budget(budget)
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_two_logits_of_one_probability_are_those_of_the_matrix(precision):
+    given = np.random.default_rng(0).beta(0.02, 0.02, 5_001).astype(precision)
+    given[:4] = 0.0, 1.0, 0.5, 1e-30
+    for scores in (given, given[::3]):
+        both = to_logits(scores, scale="probabilities", n_classes=2)
+        rest, own = two_logits(scores, scale="probabilities")
+        np.testing.assert_array_equal(rest, both[:, 0])
+        np.testing.assert_array_equal(own, both[:, 1])
+    with pytest.raises(ValueError, match="must be probabilities"):
+        two_logits(np.array([0.5, 1.5]), scale="probabilities")
+    with pytest.raises(ValueError, match="finite"):
+        two_logits(np.array([0.5, np.nan]), scale="probabilities")

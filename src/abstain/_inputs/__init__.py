@@ -29,7 +29,7 @@ from abstain._inputs._checks import (
     to_logits,
     two_logits,
 )
-from abstain._inputs._frames import Scores, as_array, to_native_frame
+from abstain._inputs._frames import Scores, as_array, on_device, to_native_frame
 from abstain._inputs._labels import (
     check_classes,
     check_labels,
@@ -110,6 +110,7 @@ __all__ = [
     "label_array",
     "n_entries",
     "number",
+    "on_device",
     "one_column",
     "raw_labels",
     "read_labelled",

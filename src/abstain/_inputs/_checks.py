@@ -154,11 +154,15 @@ def to_logits(
     matrix = check_scores(scores, scale=scale, n_classes=n_classes, remedy=remedy)
     if scale == "logits":
         return matrix
+    logits: FloatArray = np.log(np.maximum(matrix, _smallest(scores)))
+    return logits
+
+
+def _smallest(scores: Any) -> float:
+    """Return the smallest step of the precision that probabilities came in."""
     dtype = getattr(scores, "dtype", np.float64)
     single = isinstance(dtype, np.dtype) and dtype.itemsize < 8 and dtype.kind == "f"
-    smallest = np.finfo(np.float32 if single else np.float64).eps
-    logits: FloatArray = np.log(np.maximum(matrix, smallest))
-    return logits
+    return float(np.finfo(np.float32 if single else np.float64).eps)
 
 
 def two_logits(scores: NDArray[Any], *, scale: Scale) -> tuple[FloatArray | float, FloatArray]:
@@ -166,10 +170,18 @@ def two_logits(scores: NDArray[Any], *, scale: Scale) -> tuple[FloatArray | floa
 
     The same checks and the same numbers as of ``to_logits``.
     """
-    if scores.ndim == 1 and scale == "logits" and scores.size:
-        logits: FloatArray = scores.astype(np.float64, copy=False)
-        if logits.min() >= -WIDEST_LOGIT and logits.max() <= WIDEST_LOGIT:
-            return 0.0, logits
+    if scores.ndim == 1 and scores.size and scores.dtype.kind == "f":
+        given: FloatArray = scores.astype(np.float64, copy=False)
+        low, high = given.min(), given.max()
+        if scale == "logits" and low >= -WIDEST_LOGIT and high <= WIDEST_LOGIT:
+            return 0.0, given
+        if scale == "probabilities" and low >= 0 and high <= 1:
+            # With the rest they sum to 1 but for a rounding, so nothing is divided.
+            smallest = _smallest(scores)
+            rest = np.subtract(1.0, given)
+            np.log(np.maximum(rest, smallest, out=rest), out=rest)
+            own = np.maximum(given, smallest)
+            return rest, np.log(own, out=own)
     both = to_logits(scores, scale=scale, n_classes=2, remedy=FIT_LOGITS)
     return both[:, 0], both[:, 1]
 

@@ -22,6 +22,7 @@ __all__ = [
     "in_full",
     "is_empty",
     "numbers",
+    "on_device",
     "plain_array",
     "taken",
     "to_native_frame",
@@ -84,6 +85,13 @@ def as_array(values: Any) -> Any:
     if isinstance(values, list | tuple) and values and hasattr(values[0], "detach"):
         return [as_array(value) for value in values]
     return values
+
+
+def on_device(values: Any) -> bool:
+    """Tell whether values are on a GPU: a CUDA tensor of PyTorch, or an array of CuPy."""
+    if getattr(values, "is_cuda", False) is True:
+        return True
+    return type(values).__module__.partition(".")[0] == "cupy"
 
 
 def in_full(values: Any) -> Any:

@@ -134,7 +134,7 @@ class Calibrator(Parameters, ABC):
         result = np.empty(shape)
 
         def calibrate(begin: int, end: int) -> None:
-            result[begin:end] = self._compact(values[begin:end], n_classes)
+            self._compact_into(result[begin:end], values[begin:end], n_classes)
 
         try:
             over_rows(calibrate, len(values), size=_ROWS)
@@ -154,6 +154,10 @@ class Calibrator(Parameters, ABC):
         logits = to_logits(scores, scale=self.scale, n_classes=n_classes, remedy=FIT_LOGITS)
         proba = self._proba(logits)
         return proba[:, 1] if n_classes == 2 else proba
+
+    def _compact_into(self, out: FloatArray, scores: NDArray[Any], n_classes: int) -> None:
+        """Put the same where it is to stand."""
+        out[...] = self._compact(scores, n_classes)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "classes_"):

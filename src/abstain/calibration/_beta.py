@@ -69,3 +69,6 @@ class BetaCalibration(RegularisedScaling):
     def _compact(self, scores: NDArray[Any], n_classes: int) -> FloatArray:
         # Not of the logits, as other scalings, but of the logarithms of the probabilities.
         return Calibrator._compact(self, scores, n_classes)
+
+    def _compact_into(self, out: FloatArray, scores: NDArray[Any], n_classes: int) -> None:
+        Calibrator._compact_into(self, out, scores, n_classes)

@@ -49,3 +49,9 @@ class IdentityCalibration(ScalingCalibrator):
         proba = check_scores(scores, scale="probabilities", n_classes=n_classes, remedy=FIT_LOGITS)
         # A copy, since what is returned may be changed in place and the scores may not.
         return (proba[:, 1] if n_classes == 2 else proba).copy()
+
+    def _compact_into(self, out: FloatArray, scores: NDArray[Any], n_classes: int) -> None:
+        if self.scale == "logits":
+            super()._compact_into(out, scores, n_classes)
+        else:
+            out[...] = self._compact(scores, n_classes)

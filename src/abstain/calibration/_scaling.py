@@ -55,14 +55,21 @@ class ScalingCalibrator(Calibrator):
     def _compact(self, scores: NDArray[Any], n_classes: int) -> FloatArray:
         if n_classes != 2:
             return super()._compact(scores, n_classes)
+        odds: FloatArray = np.empty(len(scores))
+        self._compact_into(odds, scores, n_classes)
+        return odds
+
+    def _compact_into(self, out: FloatArray, scores: NDArray[Any], n_classes: int) -> None:
+        if n_classes != 2:
+            super()._compact_into(out, scores, n_classes)
+            return
         negative, positive = two_logits(scores, scale=self.scale)
-        odds = positive * -self.slope_[1]
-        odds += self.slope_[0] * negative + (self.bias_[0] - self.bias_[1])
+        np.multiply(positive, -self.slope_[1], out=out)
+        out += self.slope_[0] * negative + (self.bias_[0] - self.bias_[1])
         with np.errstate(over="ignore"):
-            np.exp(odds, out=odds)
-        odds += 1.0
-        p: FloatArray = np.reciprocal(odds, out=odds)
-        return p
+            np.exp(out, out=out)
+        out += 1.0
+        np.reciprocal(out, out=out)
 
 
 class RegularisedScaling(ScalingCalibrator):
