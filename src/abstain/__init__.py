@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from abstain.exceptions import AbstainError
     from abstain.policy import Policy
     from abstain.selection import Cost
+    from abstain.summaries import Summary
 
 __version__ = "0.1.0"
 
@@ -29,6 +30,7 @@ __all__ = [
     "Cost",
     "Decisions",
     "Policy",
+    "Summary",
     "__version__",
     "estimate",
 ]
@@ -41,6 +43,7 @@ _HOMES = {
     "Cost": "abstain.selection",
     "Decisions": "abstain.decisions",
     "Policy": "abstain.policy",
+    "Summary": "abstain.summaries",
     "estimate": "abstain.batch_estimate",
 }
 

@@ -17,9 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from abstain import calibration, metrics, scores, shift
 from abstain._flow import (
     Outcome,
+    SummaryOutcome,
     adapted_in_place,
     calibrated_apart,
     flow,
+    flow_of_summary,
     labelled_rows,
     warn_of,
     warn_of_scale,
@@ -36,12 +38,14 @@ from abstain._inputs import (
     check_same_length,
     check_sample_weight,
     check_seed,
+    on_device,
     read_labelled,
     read_scores,
     rows_aside,
 )
 from abstain._logs import logger, stopwatch
 from abstain._numerics import Parameters, clone, raise_not_fitted
+from abstain._summariser import Summariser
 from abstain.calibration import Calibrator
 from abstain.certificates import (
     Certificate,
@@ -60,7 +64,7 @@ from abstain.policy import Policy
 from abstain.regions import Choice
 from abstain.selection import RATES, Cost, Selection, goals_of
 from abstain.shift import KnownLabels, ShiftEstimator
-from abstain.summaries import LabelledSummary, Summary
+from abstain.summaries import BatchSummary, LabelledSummary, Summary
 
 __all__ = ["Abstainer"]
 
@@ -279,7 +283,8 @@ class Abstainer(Parameters):
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, n_classes)
-            Scores of the same classifier on the new rows.
+            Scores of the same classifier on the new rows. A CUDA tensor of PyTorch or an array of
+            CuPy stays on its device; see :mod:`abstain.cuda`.
         sample_weight : array-like of shape (n,), optional
             How much each row counts; a whole number equals repetition.
         score_samples : iterable of array-like, each shaped like ``scores``, optional
@@ -317,6 +322,11 @@ class Abstainer(Parameters):
         if not hasattr(self, "calibrator_"):
             raise_not_fitted(self)
         self._check_samples(score_samples)
+        if on_device(scores):
+            from abstain.cuda import decide
+
+            for_memory = {"sample_weight": sample_weight, "y_target": y_target}
+            return decide(self, scores, missing=missing, **for_memory)  # type: ignore[return-value]
         given = read_scores(scores, self._order, scale=self.scale)
         values, aside = rows_aside(
             given.values, missing=missing, y_target=y_target, classes=self.classes_
@@ -362,6 +372,93 @@ class Abstainer(Parameters):
         )
         return decided.beside(aside, everyone, adapted_in_place(apart, found.estimator.weights_))
 
+    def summariser(self) -> Summariser:
+        """Return what summarises rows as this abstainer does, small enough to send to them."""
+        if not hasattr(self, "calibrator_"):
+            raise_not_fitted(self)
+        return Summariser(self.calibrator_.picked, self._order)
+
+    def summarise(
+        self,
+        scores: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        missing: Missing = "error",
+    ) -> Summary:
+        """Return all that is needed of some rows to decide about them, in a few megabytes.
+
+        For rows that do not fit in memory or are on many machines: summarise parts where they
+        are, ``merge`` the summaries, :meth:`decide_summary` once, and ``policy.apply`` to parts.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, n_classes)
+            Scores of the same classifier on some of the new rows.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts: 0, or from 0.001 to 1,000,000.
+        missing : {"error", "refer", "drop"}
+            What to do with a row without a score: raise an error; give it to a person, which uses
+            up the budget first; or leave it out.
+
+        Returns
+        -------
+        Summary
+        """
+        return self.summariser().summarise(scores, sample_weight, missing=missing)
+
+    def decide_summary(self, summary: Summary) -> Policy:
+        """Adapt to the rows of a summary and choose the rule that withholds some of them.
+
+        What :meth:`decide` does, but for the rows themselves, which are elsewhere: the class
+        proportions, and the expected metric under the rule, are within 1e-4 of what it finds (of
+        more than 524,288 rows of ten classes, 3e-4 after abstaining). The estimate is drawn, as
+        its is, and differs from it by chance.
+
+        Parameters
+        ----------
+        summary : Summary
+            Of all rows, merged from what :meth:`summarise` gave for the parts.
+
+        Returns
+        -------
+        Policy
+            To ``apply`` to the rows, part by part.
+
+        Warns
+        -----
+        RepairWarning
+            If more rows are without a score than the budget allows to withhold.
+        AssumptionWarning
+            If something speaks against the figures; it says what, and what to do.
+        """
+        self.summariser().check(summary)
+        if self.score == "dropout-variance":
+            raise ValueError(
+                '`score` "dropout-variance" is of draws for each row, which a summary does not '
+                "hold. Use decide(), or another score."
+            )
+        n_all = summary.n_rows + summary.n_missing
+        selection = self._after_referred(
+            summary.n_missing,
+            n_all,
+            summary.missing_weight,
+            summary.missing_weight + summary.total_weight,
+            counted=not summary.weighted,
+        )
+        found = flow_of_summary(
+            summary,
+            labelled=self._labelled,
+            shift=shift.get(self.shift),
+            metric=self.metric_,
+            selection=selection,
+            seed=check_seed(self.random_state),
+            level=self.level,
+            classes=self.classes_.tolist(),
+            choose=None if self.confidence is None else partial(self._certified, selection),
+        )
+        warn_of(found.assumption)
+        return self._policy(found)
+
     def _left(self, aside: Aside, weight: FloatArray | None) -> Selection:
         """Return the selection among the rows to be decided about: those without a score count."""
         if not aside.n_referred:
@@ -370,17 +467,26 @@ class Abstainer(Parameters):
         if aside.known is not None:
             open_ = open_[~aside.known]
         used, total = float(_total(aside.referred, weight)), float(open_.sum())
-        allowed = self._selection.allowed(total, counted=weight is None)
+        counted = weight is None
+        return self._after_referred(aside.n_referred, len(aside), used, total, counted=counted)
+
+    def _after_referred(
+        self, n_referred: int, n_rows: int, used: float, total: float, *, counted: bool
+    ) -> Selection:
+        """Return the selection after rows without a score used up some of its budget."""
+        if not n_referred:
+            return self._selection
+        allowed = self._selection.allowed(total, counted=counted)
         if allowed is not None and used > allowed:
             warn_user(
-                f"{aside.n_referred} of {len(aside)} rows have no score, more than the "
+                f"{n_referred} of {n_rows} rows have no score, more than the "
                 f"budget of {self.budget} allows to withhold ({allowed:g}). All of them are "
                 f"withheld, as nothing can be predicted for them, and no other row is.",
                 RepairWarning,
             )
-        return self._selection.after(used, total, counted=weight is None)
+        return self._selection.after(used, total, counted=counted)
 
-    def _policy(self, found: Outcome) -> Policy:
+    def _policy(self, found: Outcome | SummaryOutcome) -> Policy:
         """Return what was found for a batch as a rule that needs neither batch nor fit."""
         return Policy(
             classes=self.classes_,
@@ -412,7 +518,7 @@ class Abstainer(Parameters):
         )
 
     def _certified(
-        self, selection: Selection, summary: Summary, estimator: ShiftEstimator
+        self, selection: Selection, summary: BatchSummary, estimator: ShiftEstimator
     ) -> tuple[Choice, Certificate | None]:
         """Choose, and say what the held-out labels prove about the choice."""
         if self._certifying is None or self.confidence is None:
