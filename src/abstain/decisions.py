@@ -19,7 +19,7 @@ from abstain.exceptions import RepairWarning, warn_user
 from abstain.metrics import Metric
 from abstain.regions import Choice
 from abstain.shift import Assumption, Proportions, drawn_proportions
-from abstain.summaries import Summary, summarise
+from abstain.summaries import BatchSummary, summarise
 
 __all__ = ["Decisions"]
 
@@ -231,7 +231,7 @@ class Decisions(Generic[P]):
 
     def drawn_on(
         self,
-        summary: Summary,
+        summary: BatchSummary,
         choice: Choice,
         decided: Decided,
         replicates: tuple[Replicates, ...] | None = None,
@@ -403,7 +403,7 @@ class Decisions(Generic[P]):
         columns["gain"] = self.gain
         for name, values in zip(self.classes.tolist(), self.proba.T, strict=True):
             columns[f"p_{name}"] = values
-        columns = {_free(name, self.carried): values for name, values in columns.items()}
+        columns = {free_name(name, self.carried): values for name, values in columns.items()}
         return to_native_frame(columns, like=self.frame, carried=self.carried, rows=self.rows)
 
     def report(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
@@ -480,7 +480,7 @@ def unknown_metric(name: str) -> str:
     )
 
 
-def _free(name: str, taken: tuple[str, ...]) -> str:
+def free_name(name: str, taken: tuple[str, ...]) -> str:
     """Return what a column of ours is called beside columns of the user's."""
     while name in taken:
         name = f"abstain_{name}"

@@ -11,7 +11,7 @@ from abstain._numerics._newton import Minimum, minimise
 from abstain._numerics._newton_products import Local, minimise_by_products
 from abstain._numerics._parameters import Parameters, clone, raise_not_fitted
 from abstain._numerics._plain import nan_if_none, plain
-from abstain._numerics._progress import progress, progress_bar
+from abstain._numerics._progress import progress, progress_bar, rate_bar
 from abstain._numerics._registry import Registry
 from abstain._numerics._resample import resampled_weight
 
@@ -37,5 +37,6 @@ __all__ = [
     "progress",
     "progress_bar",
     "raise_not_fitted",
+    "rate_bar",
     "resampled_weight",
 ]

@@ -28,6 +28,7 @@ __all__ = [
 
 #: Bytes of a file that are read: two matrices of 2,500 classes, with all digits.
 LARGEST_FILE = 2**28
+_PIECE = 2**20
 #: How deep lists and objects may stand inside each other; those of the schema stand 6 deep.
 DEEPEST = 16
 #: The keys of a file beside its content.
@@ -86,8 +87,14 @@ def parsed(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Any, Any]:
     name = given if isinstance(given, str) else os.fsdecode(given)
     try:
         with open(name, "rb") as file:
-            # One more than there may be tells a file that does not end.
-            raw = file.read(LARGEST_FILE + 1)
+            # One more than there may be tells a file that does not end. In pieces, as what is
+            # asked for at once is set aside at once, however small the file is.
+            pieces: list[bytes] = []
+            while (left := LARGEST_FILE + 1 - sum(map(len, pieces))) and (
+                piece := file.read(min(left, _PIECE))
+            ):
+                pieces.append(piece)
+            raw = b"".join(pieces)
     except IsADirectoryError as error:
         raise PolicyError(f"{name} is a folder, not the file of a policy.") from error
     if len(raw) > LARGEST_FILE:

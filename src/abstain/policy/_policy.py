@@ -35,6 +35,7 @@ from abstain._inputs import (
     both_columns,
     check_count,
     check_sample_weight,
+    on_device,
     read_scores,
     rows_aside,
 )
@@ -224,6 +225,8 @@ class Policy:
             Scores on the scale the policy was made on: one dimension is of the positive class,
             columns of an array are in the order of ``columns``. A frame's columns are taken by
             the names of the classes, and its other columns and index are kept for ``to_frame``.
+            A CUDA tensor of PyTorch or an array of CuPy stays on its device; see
+            :mod:`abstain.cuda`.
         sample_weight : array-like of shape (n,), optional
             How much each row counts in ``decisions.estimate``; it changes no decision.
         missing : {"error", "refer", "drop"}
@@ -248,6 +251,11 @@ class Policy:
             If the rule withholds clearly more of many rows than its budget, and no ``at_most`` is
             given; or if something else speaks against its figures here.
         """
+        if on_device(scores):
+            from abstain.cuda import apply
+
+            for_memory = {"sample_weight": sample_weight, "at_most": at_most}
+            return apply(self, scores, missing=missing, **for_memory)  # type: ignore[return-value]
         given = self._given(scores)
         values, aside = rows_aside(given.values, missing=missing)
         if self.source is not None:
@@ -286,6 +294,30 @@ class Policy:
                 )
             found = found.within(max(most - referred, 0))
         return found.beside(aside, everyone)
+
+    def rows(self, scores: ArrayLike, *, missing: Missing = "error") -> Decisions[Policy]:
+        """Decide about a part of many rows: what :meth:`apply` does about each row by itself.
+
+        For streams and engines that apply a rule part by part. Rows are decided about as
+        ``apply`` does, but nothing is estimated of the part, and nothing is said of it as a
+        whole: that is for all parts together.
+
+        Parameters
+        ----------
+        scores, missing
+            As for :meth:`apply`.
+        """
+        given = self._given(scores)
+        values, aside = rows_aside(given.values, missing=missing)
+        proba, _ = calibrated_apart(self.calibrator, values, aside)
+        proba = adapted_in_place(proba, self._weights)
+        found = self.decided(
+            proba,
+            abstain=self.choice.withheld(proba),
+            frame=given.source,
+            carried=given.others,
+        )
+        return found.beside(aside)
 
     def _warn_of_more(self, withheld: int, n_rows: int) -> None:
         """Warn if the rule withholds more of new rows than its budget, clearly so of a share."""
@@ -515,6 +547,15 @@ class Policy:
         from abstain.onnx import to_onnx
 
         return to_onnx(self, **options)
+
+    def to_sql(self, dialect: str, **options: Any) -> str:
+        """Return the policy as one SELECT of a dialect; see :func:`abstain.sql.to_sql`.
+
+        ``table`` names the table and ``scores`` its score columns.
+        """
+        from abstain.sql import to_sql
+
+        return to_sql(self, dialect, **options)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, key: bytes | None = None) -> Self:
