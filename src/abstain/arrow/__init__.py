@@ -1,0 +1,16 @@
+"""Any Arrow stream, chunk by chunk: rows that need not fit into memory.
+
+A source is a PyArrow dataset, scanner, reader, table or list of batches, a Polars LazyFrame, a
+DuckDB relation, anything else that speaks the Arrow stream protocol, or a function that opens one
+of these anew. It is summarised in one pass and decided about in a second one.
+"""
+
+from __future__ import annotations
+
+from abstain.arrow._ahead import ahead as ahead
+from abstain.arrow._columns import DecisionColumns as DecisionColumns
+from abstain.arrow._sample import RowSample as RowSample
+from abstain.arrow._sample import sample_decisions as sample_decisions
+from abstain.arrow._stream import apply, decide, summarise
+
+__all__ = ["apply", "decide", "summarise"]
