@@ -90,6 +90,9 @@ PLAUSIBLE = {
     "--random-state": ("0", "7", "-1", "99999999999999999999999"),
     "--at-most": ("0", "3", "99999999999999999999999"),
     "--data": ("sub", "none"),
+    "--table": ("t", "a.b", "a.b.c.d", ".", "t; --"),
+    "--keep": ("id", "prediction", "abstain__1"),
+    "--prefix": ("rule_", ""),
     "--figures": ("sub", "figures", "v.csv"),
 }  # fmt: skip
 _FILES_READ = {"--labels": INPUTS, "--validation": INPUTS, "--errors": ("costs.csv", *INPUTS)}
@@ -106,6 +109,7 @@ BASES = {
     "shift": "v.csv t.csv --scores p_ill --label ill",
     "calibrate": "v.csv t.csv --scores p_ill --label ill --out c.csv",
     "report": "rule.json t.csv --scores p_ill --id id",
+    "export": "rule.json --to sql --dialect sqlite --table t --scores p_ill",
     "metrics": "",
     "demo": "--out sub",
     "doctor": "",

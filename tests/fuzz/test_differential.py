@@ -83,7 +83,7 @@ def made(case):
 
 
 def by_all_ways(policy):
-    """The same rule by every way that it can be kept; SQL belongs here, once there is one."""
+    """The same rule by every way that it can be kept; as SQL it is in ``test_sql.py``."""
     yield "itself", policy
     yield "plain data", Policy.from_dict(policy.to_dict())
     with tempfile.TemporaryDirectory() as folder:

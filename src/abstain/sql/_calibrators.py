@@ -1,0 +1,294 @@
+"""From scores to calibrated, adapted probabilities, in steps: what ``Policy.predict_proba`` does.
+
+Operation by operation, so that no more than the last digit of a logarithm or an exponential
+differs. A row that ``Policy.apply`` would refuse is NULL in all steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from abstain._inputs import ROW_SUM_TOLERANCE
+from abstain._numerics import Registry
+from abstain.calibration import FARTHEST
+from abstain.policy import Policy
+from abstain.shift import ratio_of_priors
+from abstain.sql._steps import Steps
+
+__all__ = ["adapted", "calibrated", "checked"]
+
+_WIDEST_LOGIT = 1e100
+# A probability above this is in no row that sums to 1, and of fewer the sum is a number.
+_LARGEST_PROBA = 2.0
+
+
+def checked(sql: Steps, policy: Policy, dtype: Any) -> list[str]:
+    """Return the scores in double precision, a column per class in the order of the classes.
+
+    Probabilities sum to 1 as those of ``check_scores`` do, logits are none of them immense.
+    """
+    given_in = policy.columns.tolist()
+    places = [given_in.index(label) for label in policy.classes.tolist()]
+    scores = sql.step([sql.score(place) for place in places])
+    if policy.calibrator.scale == "logits":
+        return _logits(sql, scores)
+    fit = sql.both([sql.between(score, 0.0, _LARGEST_PROBA) for score in sql.all(scores)])
+    total = sql.one(sql.case([(fit, sql.sum(sql.all(scores)))]))
+
+    def off(bound: float) -> Any:
+        away = sql.size(sql.subtract(sql(total), sql.number(1.0)))
+        return sql.at_most(away, sql.number(bound))
+
+    # Rows whose sum differs from 1 by rounding alone stay as they are.
+    rounding = 4 * float(np.finfo(np.float64).eps)
+    return sql.step(
+        [
+            sql.case(
+                [
+                    (off(rounding), sql(score)),
+                    (off(ROW_SUM_TOLERANCE), sql.divide(sql(score), sql(total))),
+                ]
+            )
+            for score in scores
+        ]
+    )
+
+
+def _logits(sql: Steps, scores: Sequence[str]) -> list[str]:
+    largest = float(np.finfo(np.float64).max)
+    fit = sql.both([sql.between(score, -largest, largest) for score in sql.all(scores)])
+    highest = sql.one(sql.case([(fit, sql.greatest(sql.all(scores)))]))
+
+    def tamed(score: str) -> Any:
+        """Bring what is beyond all use into reach, without a difference that is no number."""
+        lowest = sql.number(-_WIDEST_LOGIT)
+        near = sql.between(sql(highest), -_WIDEST_LOGIT, _WIDEST_LOGIT)
+        apart = sql.both(
+            [
+                sql.less(sql(score), lowest.copy()),
+                sql.more(sql(highest), sql.number(0.0)),
+            ]
+        )
+        moved = sql.subtract(sql(score), sql(highest))
+        return sql.case(
+            [
+                (sql.missing(sql(highest)), sql.null()),
+                (near, sql.at_least(sql(score), -_WIDEST_LOGIT)),
+                (apart, lowest),
+            ],
+            sql.at_least(moved, -_WIDEST_LOGIT),
+        )
+
+    return sql.step([tamed(score) for score in scores])
+
+
+def calibrated(sql: Steps, policy: Policy, scores: list[str], dtype: Any) -> list[str]:
+    """Return the calibrated probabilities; of two classes that of the positive one alone."""
+    calibrator = policy.calibrator
+    if calibrator.scale == "probabilities":
+        if calibrator.name == "identity":
+            return scores if len(scores) > 2 else scores[1:]
+        smallest = float(np.finfo(dtype).eps)
+        scores = sql.step(
+            [sql.logarithm(sql.at_least(score, smallest)) for score in sql.all(scores)]
+        )
+    proba = _CALIBRATORS[calibrator.name](sql, calibrator, scores)
+    return proba[1:] if len(proba) == 2 else proba
+
+
+def _scaling(sql: Steps, calibrator: Any, logits: list[str]) -> list[str]:
+    if len(logits) > 2:
+        return _scaled(sql, calibrator, logits)
+    (slope, other), (bias, above) = calibrator.slope_, calibrator.bias_
+    rest = sql.add(sql.times(sql(logits[0]), slope), sql.number(bias - above))
+    odds = sql.add(sql.times(sql(logits[1]), -other), sql.exp.Paren(this=rest))
+    return [sql.one(sql.logistic(sql(sql.one(odds))))]
+
+
+def _scaled(sql: Steps, calibrator: Any, logits: list[str]) -> list[str]:
+    return _softmax(
+        sql,
+        [
+            sql.add(sql.times(sql(logit), slope), sql.number(bias))
+            for logit, slope, bias in zip(logits, calibrator.slope_, calibrator.bias_, strict=True)
+        ],
+    )
+
+
+def _away(sql: Steps, logits: list[Any]) -> list[str]:
+    """Return how far logits are below the highest."""
+    names = sql.step(logits)
+    highest = sql.one(sql.greatest(sql.all(names)))
+    return sql.step([sql.subtract(sql(name), sql(highest)) for name in names])
+
+
+def _softmax(sql: Steps, logits: list[Any]) -> list[str]:
+    shares = sql.step([sql.power(away) for away in sql.all(_away(sql, logits))])
+    total = sql.one(sql.sum(sql.all(shares)))
+    return sql.step([sql.share(share, sql(total), len(shares)) for share in sql.all(shares)])
+
+
+def _log_softmax(sql: Steps, logits: list[str]) -> list[str]:
+    away = _away(sql, sql.all(logits))
+    total = sql.one(sql.logarithm(sql.sum([sql.power(one) for one in sql.all(away)])))
+    return sql.step([sql.subtract(one, sql(total)) for one in sql.all(away)])
+
+
+def _beta(sql: Steps, calibrator: Any, logits: list[str]) -> list[str]:
+    return _scaled(sql, calibrator, _log_softmax(sql, logits))
+
+
+def _dirichlet(sql: Steps, calibrator: Any, logits: list[str]) -> list[str]:
+    logs = _log_softmax(sql, logits)
+    return _softmax(
+        sql,
+        [
+            sql.add(
+                sql.sum([sql.times(sql(log), w) for log, w in zip(logs, weights, strict=True)]),
+                sql.number(bias),
+            )
+            for weights, bias in zip(calibrator.matrix_.T, calibrator.bias_, strict=True)
+        ],
+    )
+
+
+def _isotonic(sql: Steps, calibrator: Any, logits: list[str]) -> list[str]:
+    odds = _log_odds(sql, logits)
+    if len(logits) == 2:
+        return [sql.one(_curve(sql, calibrator, 0, odds[1]))]
+    values = sql.step([_curve(sql, calibrator, i, one) for i, one in enumerate(odds)])
+    total = sql.one(sql.sum(sql.all(values)))
+    return sql.step(
+        [
+            sql.case(
+                [
+                    (
+                        sql.more(sql(total), sql.number(0.0)),
+                        sql.share(sql(value), sql(total), len(values)),
+                    ),
+                    (sql.missing(sql(total)), sql.null()),
+                ],
+                sql.number(1 / len(values)),
+            )
+            for value in values
+        ]
+    )
+
+
+def _log_odds(sql: Steps, logits: list[str]) -> list[str]:
+    """Return the log-odds of each class against the rest, none of them infinite."""
+    away = _away(sql, sql.all(logits))
+    top = sql.one(
+        sql.case(
+            [(sql.equal(sql(one), sql.number(0.0)), sql.whole(i)) for i, one in enumerate(away)]
+        )
+    )
+
+    def is_top(i: int) -> Any:
+        return sql.equal(sql(top), sql.whole(i))
+
+    shares = sql.step(
+        [
+            sql.case([(is_top(i), sql.number(0.0))], sql.power(sql(one)))
+            for i, one in enumerate(away)
+        ]
+    )
+    others = sql.one(sql.sum(sql.all(shares)))
+    # The rest of any class but the top one contains the top one, so no digits cancel.
+    rest = sql.step(
+        [
+            sql.case(
+                [(is_top(i), sql(others))],
+                sql.subtract(sql.add(sql.number(1.0), sql(others)), sql(share)),
+            )
+            for i, share in enumerate(shares)
+        ]
+    )
+    odds = sql.step(
+        [
+            sql.case(
+                [(sql.equal(sql(left), sql.number(0.0)), sql.number(FARTHEST))],
+                sql.subtract(sql(one), sql.logarithm(sql(left))),
+            )
+            for one, left in zip(away, rest, strict=True)
+        ]
+    )
+    return sql.step(
+        [
+            sql.case(
+                [
+                    (sql.more(sql(one), sql.number(FARTHEST)), sql.number(FARTHEST)),
+                    (sql.less(sql(one), sql.number(-FARTHEST)), sql.number(-FARTHEST)),
+                ],
+                sql(one),
+            )
+            for one in odds
+        ]
+    )
+
+
+def _curve(sql: Steps, calibrator: Any, curve: int, odds: str) -> Any:
+    """Interpolate between the knots of one isotonic curve, flat beyond its ends."""
+    begin, end = calibrator.offsets_[curve : curve + 2].astype(int)
+    x, y = calibrator.thresholds_[begin:end], calibrator.values_[begin:end]
+    if len(x) == 0:
+        power = sql.exp.Exp(this=sql.exp.Neg(this=sql(odds)))
+        return sql.divide(sql.number(1.0), sql.add(sql.number(1.0), power))
+    rise = np.append(np.diff(y) / np.diff(x), 0.0)
+
+    def piece(k: int) -> Any:
+        if k < 0 or rise[k] == 0:
+            return sql.number(y[max(k, 0)])
+        away = sql.subtract(sql(odds), sql.number(x[k]))
+        return sql.add(sql.times(away, rise[k]), sql.number(y[k]))
+
+    def tree(begin: int, end: int) -> Any:
+        if end - begin == 1:
+            return piece(begin)
+        middle = (begin + end) // 2
+        before = sql.less(sql(odds), sql.number(x[middle]))
+        return sql.case([(before, tree(begin, middle))], tree(middle, end))
+
+    return sql.case([(sql.missing(sql(odds)), sql.null())], tree(-1, len(x)))
+
+
+_CALIBRATORS: Registry[Callable[[Steps, Any, list[str]], list[str]]] = Registry(
+    "calibration in SQL",
+    [
+        ("bcts", _scaling),
+        ("beta", _beta),
+        ("dirichlet", _dirichlet),
+        ("identity", _scaling),
+        ("isotonic", _isotonic),
+        ("nbvs", _scaling),
+        ("platt", _scaling),
+        ("temperature", _scaling),
+        ("vector", _scaling),
+    ],
+)
+
+
+def adapted(sql: Steps, policy: Policy, proba: list[str]) -> list[str]:
+    """Return the adapted probabilities, a column for each class."""
+    weights = ratio_of_priors(policy.priors, policy.source_priors)
+    most = float(weights.max())
+    if len(weights) == 2:
+        p = proba[0]
+        (above,) = sql.step([sql.times(sql(p), weights[1])])
+        rest = sql.times(sql.subtract(sql.number(1.0), sql(p)), weights[0], least=1e-16)
+        total = sql.one(sql.add(rest, sql(above)))
+        moved = sql.one(_moved(sql, above, total, p, most))
+        return sql.step([sql.subtract(sql.number(1.0), sql(moved)), sql(moved)])
+    weighted = sql.step([sql.times(sql(p), w) for p, w in zip(proba, weights, strict=True)])
+    total = sql.one(sql.sum(sql.all(weighted)))
+    return sql.step(
+        [_moved(sql, part, total, p, most) for part, p in zip(weighted, proba, strict=True)]
+    )
+
+
+def _moved(sql: Steps, part: str, total: str, before: str, most: float) -> Any:
+    there = sql.more(sql(total), sql.number(0.0))
+    return sql.case([(there, sql.share(sql(part), sql(total), most))], sql(before))

@@ -1,0 +1,253 @@
+"""Expressions in double precision, as trees of sqlglot.
+
+Nothing here raises in the engine, whatever the row: some engines refuse the logarithm of 0, an
+exponential too large or too small, and PostgreSQL any product that vanishes. Each operation is
+guarded where that can happen, by what NumPy would have returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import frexp, inf, isinf
+from typing import Any
+
+from abstain.sql._dialects import Dialect, package
+
+__all__ = ["Expressions"]
+
+#: Beyond these an exponential is infinite, or 0.
+LARGEST_POWER, SMALLEST_POWER = 709.782712893384, -745.1332191019411
+_SMALLEST = 5e-324
+# A product of a probability below this with a logarithm may vanish, and no sum would show it.
+_NEXT_TO_NOTHING = 1e-300
+_CHUNK = 60
+
+
+class Expressions:
+    """Makes expressions for one dialect; every argument is used once, so give fresh ones."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.exp = package()
+        self.dialect = dialect
+
+    def number(self, value: float) -> Any:
+        """Return a double as a literal that every bit of is read."""
+        value = float(value) + 0.0  # no negative zero
+        if self.dialect.exact_literals:
+            return self.double(self.exp.Literal.string(_spelled(value)))
+        if isinf(value):
+            return self.exp.Literal.number("9e999" if value > 0 else "-9e999")
+        if value == int(value) and abs(value) < 2**53:
+            return self._signed(f"{int(abs(value))}.0", value)
+        return self._exact(value)
+
+    def _exact(self, value: float) -> Any:
+        """Return a double as a whole number over, or times, powers of two, which are exact."""
+        mantissa, exponent = frexp(abs(value))
+        whole, power = int(mantissa * 2.0**53), exponent - 53
+        while whole % 2 == 0:
+            whole, power = whole // 2, power + 1
+        made = self._signed(f"{whole}.0", value)
+        kind = self.exp.Div if power < 0 else self.exp.Mul
+        while power:
+            step = min(abs(power), 62)
+            made = kind(this=made, expression=self.exp.Literal.number(f"{2**step}.0"), typed=True)
+            power += step if power < 0 else -step
+        return self.exp.Paren(this=made)
+
+    def _signed(self, text: str, value: float) -> Any:
+        literal = self.exp.Literal.number(text)
+        return self.exp.Neg(this=literal) if value < 0 else literal
+
+    def double(self, value: Any) -> Any:
+        return self.exp.Cast(this=value, to=self.exp.DataType(this=self.exp.DataType.Type.DOUBLE))
+
+    def whole(self, value: int) -> Any:
+        return self._signed(str(abs(value)), value)
+
+    def text(self, value: str) -> Any:
+        return self.exp.Literal.string(value)
+
+    def truth(self, value: bool) -> Any:
+        return self.exp.Boolean(this=value)
+
+    def null(self) -> Any:
+        return self.exp.Null()
+
+    def add(self, left: Any, right: Any) -> Any:
+        return self.exp.Add(this=self._first(left), expression=self._factor(right))
+
+    def subtract(self, left: Any, right: Any) -> Any:
+        return self.exp.Sub(this=self._first(left), expression=self._factor(right))
+
+    def multiply(self, left: Any, right: Any) -> Any:
+        return self.exp.Mul(this=self._factor(left), expression=self._atom(right))
+
+    def divide(self, left: Any, right: Any) -> Any:
+        return self.exp.Div(this=self._factor(left), expression=self._atom(right), typed=True)
+
+    def sum(self, terms: Sequence[Any]) -> Any:
+        """Add from the first to the last, in the order NumPy adds columns in."""
+        total = terms[0]
+        for term in terms[1:]:
+            total = self.add(total, term)
+        return total
+
+    def times(self, value: Any, factor: float, *, least: float = _SMALLEST) -> Any:
+        """Multiply by a number; ``least`` is the least size of a value that is not 0."""
+        if factor == 1.0:
+            return value
+        product = self.multiply(value, self.number(factor))
+        size = abs(factor)
+        if not self.dialect.strict or size == 0 or size >= 1 or least * size > _SMALLEST:
+            return product
+        vanishes = self.less(self.size(value.copy()), self.number(_SMALLEST / size))
+        return self.case([(vanishes, self.number(0.0))], product)
+
+    def share(self, part: Any, total: Any, most: float) -> Any:
+        """Divide a part by a total of at most ``most`` that is not smaller."""
+        quotient = self.divide(part, total)
+        if not self.dialect.strict or most <= 1:
+            return quotient
+        tiny = self.less(part.copy(), self.number(_SMALLEST * most))
+        vanishes = self.both([tiny, self.more(total.copy(), self.number(1.0))])
+        return self.case([(vanishes, self.number(0.0))], quotient)
+
+    def weighed(self, proba: Any, logarithm: Any) -> Any:
+        """Multiply a probability with a logarithm."""
+        product = self.multiply(proba, logarithm)
+        if not self.dialect.strict:
+            return product
+        nothing = self.less(proba.copy(), self.number(_NEXT_TO_NOTHING))
+        return self.case([(nothing, self.number(0.0))], product)
+
+    def power(self, value: Any) -> Any:
+        """Return the exponential of a number that is at most 0."""
+        vanishes = self.less(value.copy(), self.number(SMALLEST_POWER))
+        return self.case([(vanishes, self.number(0.0))], self.exp.Exp(this=value))
+
+    def bounded_power(self, value: Any) -> Any:
+        """Return the exponential of a number brought into reach; for what needs no last digit."""
+        low, high = self.number(-LARGEST_POWER), self.number(LARGEST_POWER)
+        return self.exp.Exp(this=self.greatest([self.least([value, high]), low]))
+
+    def logistic(self, odds: Any) -> Any:
+        """Return ``1 / (1 + exp(odds))``."""
+        none = self.more(odds.copy(), self.number(LARGEST_POWER))
+        all_of_it = self.less(odds.copy(), self.number(SMALLEST_POWER))
+        grown = self.add(self.exp.Exp(this=odds), self.number(1.0))
+        return self.case(
+            [(none, self.number(0.0)), (all_of_it, self.number(1.0))],
+            self.divide(self.number(1.0), grown),
+        )
+
+    def logarithm(self, value: Any) -> Any:
+        return self.exp.Ln(this=value)
+
+    def size(self, value: Any) -> Any:
+        return self.exp.Abs(this=value)
+
+    def at_least(self, value: Any, bound: float) -> Any:
+        """Return the larger of a value and a number; NULL of NULL."""
+        below = self.less(value.copy(), self.number(bound))
+        return self.case([(below, self.number(bound))], value)
+
+    def greatest(self, values: Sequence[Any]) -> Any:
+        return self._largest(self.exp.Greatest, list(values))
+
+    def least(self, values: Sequence[Any]) -> Any:
+        return self._largest(self.exp.Least, list(values))
+
+    def _largest(self, kind: Any, values: list[Any]) -> Any:
+        # Engines take so many arguments, and SQLite's MAX of one is an aggregate.
+        while len(values) > 1:
+            values = [
+                kind(
+                    this=part[0],
+                    expressions=part[1:],
+                    ignore_nulls=not self.dialect.nulls_in_greatest,
+                )
+                if len(part := values[i : i + _CHUNK]) > 1
+                else part[0]
+                for i in range(0, len(values), _CHUNK)
+            ]
+        return values[0]
+
+    def less(self, left: Any, right: Any) -> Any:
+        return self.exp.LT(this=left, expression=right)
+
+    def more(self, left: Any, right: Any) -> Any:
+        return self.exp.GT(this=left, expression=right)
+
+    def at_most(self, left: Any, right: Any) -> Any:
+        return self.exp.LTE(this=left, expression=right)
+
+    def reaches(self, left: Any, right: Any) -> Any:
+        return self.exp.GTE(this=left, expression=right)
+
+    def equal(self, left: Any, right: Any) -> Any:
+        return self.exp.EQ(this=left, expression=right)
+
+    def between(self, value: Any, low: float, high: float) -> Any:
+        """Tell whether a value lies in an interval, its ends included."""
+        if low == high:
+            return self.equal(value, self.number(low))
+        return self.exp.Between(this=value, low=self.number(low), high=self.number(high))
+
+    def missing(self, value: Any) -> Any:
+        return self.exp.Is(this=value, expression=self.exp.Null())
+
+    def opposite(self, condition: Any) -> Any:
+        return self.exp.Not(this=self.exp.Paren(this=condition))
+
+    def both(self, conditions: Sequence[Any]) -> Any:
+        """Tell whether all hold."""
+        return self._joined(self.exp.And, conditions)
+
+    def either(self, conditions: Sequence[Any]) -> Any:
+        """Tell whether any holds."""
+        return self._joined(self.exp.Or, conditions)
+
+    def _joined(self, kind: Any, conditions: Sequence[Any]) -> Any:
+        inner = (self.exp.And, self.exp.Or)
+        parts = [
+            self.exp.Paren(this=one) if len(conditions) > 1 and isinstance(one, inner) else one
+            for one in conditions
+        ]
+        joined = parts[0]
+        for part in parts[1:]:
+            joined = kind(this=joined, expression=part)
+        return joined
+
+    def case(self, branches: Sequence[tuple[Any, Any]], otherwise: Any = None) -> Any:
+        """Return the value of the first branch whose condition holds."""
+        ifs = [self.exp.If(this=condition, true=value) for condition, value in branches]
+        return self.exp.Case(ifs=ifs, default=otherwise)
+
+    def unless_false(self, condition: Any) -> Any:
+        """Tell whether a condition holds or is not known."""
+        if not self.dialect.is_false:
+            return self.exp.Coalesce(this=condition, expressions=[self.truth(True)])
+        # In DuckDB half as slow as to replace NULL.
+        false = self.exp.Is(this=self.exp.Paren(this=condition), expression=self.truth(False))
+        return self.exp.Not(this=false)
+
+    def _first(self, value: Any) -> Any:
+        """Return what an addition may begin with: arithmetic is read from the left."""
+        open_kinds = (self.exp.Add, self.exp.Sub, self.exp.Mul, self.exp.Div)
+        return value if isinstance(value, open_kinds) else self._atom(value)
+
+    def _factor(self, value: Any) -> Any:
+        """Return what may stand before a sign of multiplication, or behind one of addition."""
+        return value if isinstance(value, self.exp.Mul | self.exp.Div) else self._atom(value)
+
+    def _atom(self, value: Any) -> Any:
+        kinds = (self.exp.Binary, self.exp.Unary, self.exp.Between, self.exp.Case)
+        loose = isinstance(value, kinds) and not isinstance(value, self.exp.Paren)
+        return self.exp.Paren(this=value) if loose else value
+
+
+def _spelled(value: float) -> str:
+    if isinf(value):
+        return "Infinity" if value == inf else "-Infinity"
+    return repr(value)

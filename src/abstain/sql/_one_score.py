@@ -1,0 +1,294 @@
+"""A rule of two classes on one score column: comparisons of the column with numbers.
+
+Prediction and abstention are intervals of the raw score, found on the policy itself (``runs``), so
+there is no logarithm or exponential in them to differ in a last digit. The probabilities beside
+them are computed, and agree but for rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abstain._inputs import FloatArray
+from abstain._numerics import Registry
+from abstain.policy import Policy
+from abstain.shift import ratio_of_priors
+from abstain.sql._curves import log_forms, raw_knots, raw_turns
+from abstain.sql._runs import runs
+from abstain.sql._steps import Steps
+
+__all__ = ["OneScore"]
+
+Run = tuple[float, float]
+_GRID, _WIDE = 257, 60.0
+_WIDEST_LOGIT = 1e100
+_LEAST_PROBA = 1e-100
+
+
+class OneScore:
+    """The expressions of a rule of two classes on one score column.
+
+    Parameters
+    ----------
+    steps : Steps
+        The query in the making; no step is added to it.
+    policy : Policy
+        The rule.
+    dtype : numpy dtype
+        What the score column holds, float32 or float64.
+    """
+
+    def __init__(self, steps: Steps, policy: Policy, dtype: Any) -> None:
+        self.sql, self.policy, self.dtype = steps, policy, np.dtype(dtype)
+        given = policy.calibrator.scale == "probabilities"
+        largest = float(np.finfo(self.dtype).max)
+        self.whole: Run = (0.0, 1.0) if given else (-largest, largest)
+        turns = np.unique(np.clip([0.5, *_TURNS[policy.rule.kind](policy.rule)], 0, 1))
+        self.turns = np.unique(np.append(turns, _REGION_TURNS[policy.region.kind](policy.region)))
+
+    def decisions(self) -> tuple[Any, Any]:
+        """Return the prediction, NULL where there is no score, and whether a row is withheld."""
+        found = runs(self._asked, self._points())
+        by_class = [
+            _merged(found, lambda code: not code & 2),
+            _merged(found, lambda code: code & 2),
+        ]
+        withheld = _merged(found, lambda code: code & 1)
+        sql = self.sql
+        labels = self.policy.classes.tolist()
+        prediction = sql.case(
+            [
+                (self._within(where), label)
+                for where, label in zip(by_class, sql_labels(sql, labels), strict=True)
+                if where
+            ]
+        )
+        nowhere = sql.opposite(self._within([self.whole]))
+        reasons = [self._within(withheld), nowhere] if withheld else [nowhere]
+        return prediction, sql.unless_false(sql.either(reasons))
+
+    def probabilities(self) -> list[Any]:
+        """Return the probability of each class, NULL where there is no score."""
+        sql = self.sql
+        rest = sql.subtract(sql.number(1.0), self._positive())
+        return [
+            sql.case([(self._within([self.whole]), value)]) for value in (rest, self._positive())
+        ]
+
+    def _within(self, where: list[Run]) -> Any:
+        sql = self.sql
+        return sql.either([sql.between(sql.score(0), low, high) for low, high in where])
+
+    def _asked(self, scores: NDArray[Any]) -> NDArray[np.int64]:
+        """Return what is decided about scores, and between which turns their probability lies."""
+        p = self._proba(scores)
+        prediction, abstain = self.policy.choice.apply(p)
+        place = np.searchsorted(self.turns, p, "left") + np.searchsorted(self.turns, p, "right")
+        code: NDArray[np.int64] = 4 * place + 2 * prediction + abstain
+        return code
+
+    def _proba(self, scores: NDArray[Any]) -> FloatArray:
+        return np.ascontiguousarray(self.policy.predict_proba(scores)[:, 1])
+
+    def _points(self) -> NDArray[Any]:
+        """Return scores between which the probability only rises or only falls."""
+        low, high = np.array(self.whole, dtype=self.dtype)
+        turns = raw_turns(self.policy.calibrator)
+        # Some more, which cost nothing.
+        between = np.linspace(max(low, -_WIDE), min(high, _WIDE), _GRID)
+        points = np.concatenate([[low, high], turns, between]).astype(self.dtype)
+        inside: NDArray[Any] = np.clip(points, low, high)
+        return inside
+
+    def _positive(self) -> Any:
+        """Return the adapted probability of the positive class."""
+        policy, sql = self.policy, self.sql
+        weights = ratio_of_priors(policy.priors, policy.source_priors)
+        if not (weights > 0).all():
+            # One class is ruled out, unless the calibrated probability rules out the other.
+            found = runs(lambda x: (self._proba(x) > 0.5).astype(np.int64), self._points())
+            where = _merged(found, bool)
+            if not where:
+                return sql.number(0.0)
+            return sql.case([(self._within(where), sql.number(1.0))], sql.number(0.0))
+        given = policy.calibrator.scale == "probabilities"
+        if policy.calibrator.name == "identity" and given:
+            if weights[0] == weights[1]:
+                return sql.score(0)
+            above = sql.times(sql.score(0), weights[1])
+            rest = sql.times(sql.subtract(sql.number(1.0), sql.score(0)), weights[0], least=1e-16)
+            return sql.share(above, sql.add(rest, above.copy()), float(weights.max()))
+        against = float(weights[0] / weights[1])
+        if policy.calibrator.name == "isotonic":
+            return self._curve(policy.calibrator, against)
+        odds = log_forms(policy.calibrator)
+        return self._logistic(odds, against)
+
+    def _logistic(self, form: tuple[float, float, float], against: float) -> Any:
+        """Return ``1 / (1 + against * exp(-(a log p - b log(1 - p) + c)))``."""
+        sql, (a, b, c) = self.sql, form
+        shift = sql.number(np.log(against) - c)
+        for_, other = self._logarithms()
+        odds = shift if for_ is None else sql.add(sql.times(for_, -a), shift)
+        if other is not None and b:
+            odds = sql.add(sql.times(other, b, least=1e-20), odds)
+        if (total := self._excess()) is not None and a != b:
+            odds = sql.add(sql.times(total, a - b, least=1e-20), odds)
+        return sql.divide(sql.number(1.0), sql.add(sql.number(1.0), sql.bounded_power(odds)))
+
+    def _logarithms(self) -> tuple[Any, Any]:
+        """Return what stands for log p and log(1 - p) in the form of the calibrator."""
+        sql, calibrator = self.sql, self.policy.calibrator
+        if calibrator.scale == "probabilities":
+            rest = sql.subtract(sql.number(1.0), sql.score(0))
+            return self._floored_log(sql.score(0)), self._floored_log(rest)
+        if calibrator.name not in ("beta", "dirichlet"):
+            return self._logit(), None
+        both = []
+        for sign in (1.0, -1.0):
+            power = sql.exp.Exp(this=sql.exp.Neg(this=sql.exp.Paren(this=self._reach())))
+            below = sql.least([sql.multiply(self._logit(), sql.number(sign)), sql.number(0.0)])
+            both.append(sql.subtract(below, sql.logarithm(sql.add(sql.number(1.0), power))))
+        return both[0], both[1]
+
+    def _reach(self) -> Any:
+        return self.sql.least([self.sql.size(self.sql.score(0)), self.sql.number(700.0)])
+
+    def _logit(self) -> Any:
+        sql = self.sql
+        if sql.dialect.infinite:
+            return sql.score(0)
+        inner = sql.least([sql.score(0), sql.number(_WIDEST_LOGIT)])
+        return sql.greatest([inner, sql.number(-_WIDEST_LOGIT)])
+
+    def _floored(self, value: Any) -> Any:
+        return self.sql.greatest([value, self.sql.number(float(np.finfo(self.dtype).eps))])
+
+    def _floored_log(self, value: Any) -> Any:
+        return self.sql.logarithm(self._floored(value))
+
+    def _excess(self) -> Any:
+        """Return the logarithm of the sum of both floored probabilities, where that is used."""
+        sql, calibrator = self.sql, self.policy.calibrator
+        if calibrator.scale != "probabilities" or calibrator.name not in ("beta", "dirichlet"):
+            return None
+        rest = sql.subtract(sql.number(1.0), sql.score(0))
+        return sql.logarithm(sql.add(self._floored(sql.score(0)), self._floored(rest)))
+
+    def _curve(self, calibrator: Any, against: float) -> Any:
+        """Return the isotonic curve at the score, a piece for each pair of knots."""
+        sql = self.sql
+        x, y = calibrator.thresholds_, np.maximum(calibrator.values_, _LEAST_PROBA)
+        if not len(x):
+            given = calibrator.scale == "probabilities"
+            return self._logistic((1.0, 1.0 if given else 0.0, 0.0), against)
+        rise = np.append(np.diff(y) / np.diff(x), 0.0)
+        raw = self._passed_at(x, raw_knots(calibrator))
+
+        def piece(k: int) -> Any:
+            if k < 0 or rise[k] == 0:
+                return sql.number(y[max(k, 0)])
+            away = sql.subtract(self._log_odds(), sql.number(x[k]))
+            return sql.add(sql.times(away, rise[k]), sql.number(y[k]))
+
+        def tree(begin: int, end: int) -> Any:
+            """Return the pieces from begin on, up to but without end."""
+            if end - begin == 1:
+                return piece(begin)
+            middle = (begin + end) // 2
+            before = sql.less(sql.score(0), sql.number(raw[middle]))
+            return sql.case([(before, tree(begin, middle))], tree(middle, end))
+
+        p = tree(-1, len(x))
+        if against == 1:
+            return p
+        one = sql.number(1.0)
+        odds = sql.subtract(sql.divide(one, p), one.copy())
+        odds = sql.times(odds, float(np.clip(against, 1e-150, 1e150)), least=1e-16)
+        return sql.divide(one.copy(), sql.add(one.copy(), odds))
+
+    def _passed_at(self, odds: FloatArray, raw: FloatArray) -> FloatArray:
+        """Return from which score on each knot is passed: always or never beyond the floor."""
+        if self.policy.calibrator.scale == "logits":
+            return raw
+        farthest = -np.log(np.finfo(self.dtype).eps)
+        return np.where(odds <= -farthest, -1.0, np.where(odds > farthest, 2.0, raw))
+
+    def _log_odds(self) -> Any:
+        sql = self.sql
+        if self.policy.calibrator.scale == "logits":
+            return sql.score(0)
+        rest = sql.subtract(sql.number(1.0), sql.score(0))
+        return sql.subtract(self._floored_log(sql.score(0)), self._floored_log(rest))
+
+
+def sql_labels(sql: Steps, labels: list[Any]) -> list[Any]:
+    """Return class labels as literals of their kind."""
+    return [_label(sql, label) for label in labels]
+
+
+def _label(sql: Steps, label: Any) -> Any:
+    if isinstance(label, bool):
+        return sql.truth(label)
+    if isinstance(label, int) and -(2**63) < label < 2**63:
+        return sql.whole(label)
+    if isinstance(label, float):
+        return sql.number(label)
+    return sql.text(str(label))
+
+
+def _merged(found: list[tuple[float, float, int]], chosen: Callable[[int], Any]) -> list[Run]:
+    """Return the runs with a chosen answer, those beside one another as one."""
+    merged: list[Run] = []
+    before = False
+    for low, high, code in found:
+        now = bool(chosen(code))
+        if now and before:
+            merged[-1] = merged[-1][0], high
+        elif now:
+            merged.append((low, high))
+        before = now
+    return merged
+
+
+def _zeros(gains: FloatArray) -> list[float]:
+    """Return where the gain of each class, and their difference, is 0."""
+    lines = [*gains.T, gains[:, 1] - gains[:, 0]]
+    return [float(at_0 / (at_0 - at_1)) for at_0, at_1 in lines if at_0 != at_1]
+
+
+def _score_turns(region: Any) -> list[float]:
+    if region.order == "js-divergence":
+        return [float(region.parameters["priors"][1])]
+    return [0.5]
+
+
+def _box_turns(region: Any) -> list[float]:
+    edges = [(box.lower, box.upper) for box in region.boxes]
+    return [p for both in edges for first, second in both for p in (1 - first, second)]
+
+
+#: The probabilities between which a rule, given its kind, changes at most once.
+_TURNS: Registry[Callable[[Any], list[float]]] = Registry(
+    "decision rule in SQL",
+    [
+        ("argmax", lambda rule: [0.5]),
+        ("best-gain", lambda rule: _zeros(rule.gains)),
+        ("threshold", lambda rule: [rule.threshold]),
+    ],
+)
+#: The same for what is withheld, where the prediction does not change.
+_REGION_TURNS: Registry[Callable[[Any], list[float]]] = Registry(
+    "region in SQL",
+    [
+        ("gain-threshold", lambda region: []),
+        ("interval", lambda region: [region.lower, region.upper]),
+        ("probability-boxes", _box_turns),
+        ("score-threshold", _score_turns),
+        ("top-share", lambda region: [0.5]),
+    ],
+)
