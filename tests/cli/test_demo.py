@@ -2,6 +2,8 @@ import csv
 import json
 from pathlib import Path
 
+import pytest
+
 from abstain import Policy
 
 
@@ -36,6 +38,7 @@ def test_the_demo_tells_its_story_and_writes_its_files(abstain):
     assert found["true_after"] > 0.8
 
 
+@pytest.mark.slow
 def test_what_the_demo_says_to_try_next_works(abstain):
     _, out, _ = abstain("demo", "--out", "elsewhere")
     command = out.split("Try next")[1].replace("\\\n", " ").strip().splitlines()[0].split()

@@ -12,14 +12,14 @@ from abstain.cli._spelling import OPTIONS, spelled
 PACKAGE = Path(library.__file__).parent
 # What no command reaches: bridges, the paper, displays, Python's own front doors.
 BEYOND = {
-    "classifier.py", "cli", "datasets", "keras.py", "mlflow.py", "monitoring", "onnx.py", "paper",
-    "plots", "torch.py",
+    "_rowwise.py", "arrow", "classifier.py", "cli", "cuda", "dask.py", "datasets", "keras.py",
+    "mlflow.py", "monitoring", "onnx", "paper", "plots", "spark.py", "sql", "torch.py",
 }  # fmt: skip
 # Arguments that have no option, in messages that only Python's callers can meet.
 PYTHON_ONLY = (
     "solver=", "replace=", "`loss` is empty", "`samples` holds no draw", "score_samples",
     "`y_source`", "`metric`.", "`n_classes`", "such as 'delta-metric'", "register", "Register",
-    "decisions.rows", "Policy.apply() returned",
+    "decisions.rows", "Policy.apply() returned", "as summarise() returns", "are on a device",
 )  # fmt: skip
 
 

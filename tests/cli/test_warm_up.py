@@ -17,7 +17,7 @@ def test_what_was_compiled_and_where_it_is_kept(abstain, monkeypatch):
     code, out, err = abstain("warm-up")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0] == "compiled       sampled_sensitivity.counts_above in 1.2 s"
+    assert lines[0] == "compiled       bins.add_rows in 1.2 s"
     assert "cache          kept" in lines
     assert lines[-1].startswith("Done in ")
     found = json.loads(abstain("warm-up", "--json")[1])
@@ -28,7 +28,7 @@ def test_what_was_compiled_and_where_it_is_kept(abstain, monkeypatch):
 def test_a_second_run_says_that_it_had_nothing_to_do(abstain, monkeypatch):
     ready(monkeypatch, compiled=False, folder=Path("kept"))
     lines = abstain("warm-up")[1].splitlines()
-    assert lines[0] == "already there  sampled_sensitivity.counts_above, loaded in 1.23 s"
+    assert lines[0] == "already there  bins.add_rows, loaded in 1.23 s"
     assert lines[-1].startswith("Nothing to compile: everything was there. Done in ")
 
 

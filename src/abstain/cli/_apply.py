@@ -9,7 +9,14 @@ from typing import Any
 import click
 
 from abstain.cli import _options as option
-from abstain.cli._output import check_outputs, emit, stop_on_doubts, wrote
+from abstain.cli._output import (
+    check_outputs,
+    check_stream_outputs,
+    emit,
+    stop_on_doubts,
+    wrote,
+)
+from abstain.cli._stream_gate import is_streamed, refuse_in_streams
 
 __all__ = ["apply"]
 
@@ -25,6 +32,7 @@ __all__ = ["apply"]
 @option.identifier
 @option.at_most
 @option.reading(refer=True)
+@option.stream
 @option.out
 @option.sort
 @option.force
@@ -39,6 +47,7 @@ def apply(
     identifier: str | None,
     at_most: int | None,
     reading: option.Reading,
+    stream: bool | None,
     out: Path | None,
     sort: str,
     force: bool,
@@ -49,8 +58,24 @@ def apply(
 
     Scores must be of the classifier, and on the scale, that the policy was made with. Prints
     the class proportions that the rule was made for beside those estimated for BATCH, and what
-    to do if they moved.
+    to do if they moved. BATCH may be a quoted pattern of many files, such as 'site-*.csv.gz', or a
+    folder of tables, which need not fit into memory.
     """
+    if is_streamed(batch, stream):
+        refuse_in_streams({"--at-most": at_most, "--sort pressing": sort == "pressing"}, out)
+        check_stream_outputs(out=out, inputs=(policy, batch, key_file), force=force)
+        _streamed(
+            policy,
+            batch,
+            key_file=key_file,
+            columns={"scores": scores, "identifier": identifier},
+            reading=reading,
+            out=out,
+            force=force,
+            strict=strict,
+            as_json=as_json,
+        )
+        return
     check_outputs(table=out, inputs=(policy, batch, key_file), force=force)
 
     from abstain import Policy
@@ -78,6 +103,62 @@ def apply(
             save_decisions(place, out, decisions, rows, (policy, rows), pressing_first=first)
         emit(found, said, as_json)
     wrote("decisions", out)
+
+
+def _streamed(
+    policy: Path,
+    batch: Path,
+    *,
+    key_file: Path | None,
+    columns: dict[str, Any],
+    reading: option.Reading,
+    out: Path | None,
+    force: bool,
+    strict: bool,
+    as_json: bool,
+) -> None:
+    """Do the same about rows that are never in memory all at once."""
+    from abstain import Policy
+    from abstain.cli._first_pass import Chosen, chosen, first_pass
+    from abstain.cli._key import signing_key
+    from abstain.cli._stream import stream_of
+    from abstain.cli._streaming import StreamedRun
+
+    key = signing_key(key_file)
+    rule = Policy.load(policy, key=key)
+    scale = rule.calibrator.scale
+    stream = stream_of(batch, **columns, reading=reading, scale=scale, choosable=False)
+
+    def choose() -> Chosen:
+        withheld: list[int] = []
+
+        def look(scores: Any, gaps: bool) -> None:
+            found = rule.rows(scores, missing=reading.missing if gaps else "error")
+            withheld.append(int(found.abstain.sum()))
+
+        seen = first_pass(stream, rule.classes, look)
+        settled = chosen(rule, seen, stored=True)
+        rule._warn_of_more(sum(withheld), seen.n_rows)
+        files = [policy, batch]
+        given = ["--scores", columns["scores"], *reading.typed()]
+        settled.found["adapt"] = (
+            None if batch.is_dir() else _suggested(settled.found, files, given)
+        )
+        return settled
+
+    run = StreamedRun(
+        stream=stream,
+        out=out,
+        sources=(policy,),
+        policy_out=None,
+        key=key,
+        rule=rule.sha256,
+        advice=_advice,
+        force=force,
+        strict=strict,
+        as_json=as_json,
+    )
+    run.run(choose)
 
 
 def _suggested(found: dict[str, Any], files: list[Path], options: list[str]) -> str | None:

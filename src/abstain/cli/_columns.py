@@ -26,6 +26,7 @@ from abstain.cli._reading import AS_FOUND, Reading
 from abstain.cli._text import first_rows, read_text, text_format
 
 __all__ = [
+    "as_table",
     "column_names",
     "found_files",
     "is_parquet",
@@ -154,7 +155,7 @@ def _read(path: Path, names: list[str], as_text: Sequence[str], reading: Reading
         table = sheet_table(path, reading.sheet).select(names)
         return _texts(table, [name for name in as_text if name in names])
     if is_parquet(path):
-        with _as_table(path):
+        with as_table(path):
             # A folder called site=3 is no column.
             table = parquet.read_table(path, columns=names, partitioning=None)
             table.validate(full=True)
@@ -180,7 +181,8 @@ def _texts(table: pa.Table, names: Sequence[str]) -> pa.Table:
 
 
 @contextmanager
-def _as_table(path: Path) -> Iterator[None]:
+def as_table(path: Path) -> Iterator[None]:
+    """Say of which file it is that PyArrow complains."""
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeError) as error:
@@ -189,7 +191,7 @@ def _as_table(path: Path) -> Iterator[None]:
 
 
 def _parquet_names(path: Path) -> list[str]:
-    with _as_table(path), parquet.ParquetFile(path) as file:
+    with as_table(path), parquet.ParquetFile(path) as file:
         names: list[str] = file.schema_arrow.names
         rows = file.metadata.num_rows
     if not 0 <= rows <= _MOST_ROWS:
@@ -205,7 +207,7 @@ def _sample(path: Path, reading: Reading) -> dict[str, Any]:
     if is_workbook(path):
         first = sheet_table(path, reading.sheet).slice(0, _SAMPLE)
     elif is_parquet(path):
-        with _as_table(path), parquet.ParquetFile(path) as file:
+        with as_table(path), parquet.ParquetFile(path) as file:
             found = next(file.iter_batches(batch_size=_SAMPLE), None)
             first = None if found is None else pa.Table.from_batches([found])
     else:

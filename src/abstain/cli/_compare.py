@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from abstain.cli._positive import Classes
     from abstain.cli._tables import Predictions
     from abstain.evaluation import ResultTable
-    from abstain.summaries import LabelledSummary, Summary
+    from abstain.summaries import BatchSummary, LabelledSummary
 
 __all__ = ["compare"]
 
@@ -157,7 +157,7 @@ class _Based(NamedTuple):
     """The two files calibrated, and what is estimated of them before anything is chosen."""
 
     labelled: LabelledSummary
-    summary: Summary
+    summary: BatchSummary
     basis: Basis
     order: ClassOrder
 

@@ -38,6 +38,7 @@ NAMES = (
     "doctor",
     "estimate",
     "evaluate",
+    "export",
     "metrics",
     "report",
     "reproduce",

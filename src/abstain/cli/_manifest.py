@@ -17,7 +17,7 @@ from abstain.cli._options import this_command
 if TYPE_CHECKING:
     from abstain.cli._tables import Predictions
 
-__all__ = ["manifest_of", "sha256_of"]
+__all__ = ["manifest_of", "sha256_of", "stream_manifest"]
 
 SCHEMA_VERSION = 1
 
@@ -33,6 +33,27 @@ def manifest_of(sources: Iterable[Predictions | Path], **facts: Any) -> dict[str
         What else is known of the output.
     """
     return {
+        **_made_by(),
+        "inputs": [
+            {"file": str(file), "sha256": sha256_of(file), "rows": rows}
+            for source in sources
+            for file, rows in _files(source)
+        ],
+        **facts,
+    }
+
+
+def stream_manifest(inputs: list[dict[str, Any]], **facts: Any) -> dict[str, Any]:
+    """Return the facts of an output that was streamed.
+
+    Its inputs are told by their size and when they were changed: a checksum is one more pass over
+    files that are read only in passing.
+    """
+    return {**_made_by(), "inputs": inputs, **facts}
+
+
+def _made_by() -> dict[str, Any]:
+    return {
         "schema_version": SCHEMA_VERSION,
         "command": this_command(),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -41,12 +62,6 @@ def manifest_of(sources: Iterable[Predictions | Path], **facts: Any) -> dict[str
             "python": platform.python_version(),
             "numpy": np.__version__,
         },
-        "inputs": [
-            {"file": str(file), "sha256": sha256_of(file), "rows": rows}
-            for source in sources
-            for file, rows in _files(source)
-        ],
-        **facts,
     }
 
 

@@ -45,6 +45,7 @@ __all__ = [
     "scores",
     "shift",
     "sort",
+    "stream",
     "strict",
     "this_command",
     "validation",
@@ -146,7 +147,9 @@ key_file = click.option(
 out = click.option(
     "--out",
     type=FILE,
-    help="Write the rows with what was decided: .csv, .csv.gz, .tsv, .parquet or .xlsx.",
+    help="Write the rows with what was decided: .csv, .csv.gz, .tsv, .parquet or .xlsx; or, of "
+    "what is streamed, a folder for one .parquet after the other, in which a run that was killed "
+    "goes on when the same command is given again.",
 )
 random_state = click.option("--random-state", type=int, default=0, show_default=True, help="Seed.")
 as_json = click.option(
@@ -193,6 +196,12 @@ sort = click.option(
     default="input",
     show_default=True,
     help="The order of the rows in --out: as they came, or the most pressing first.",
+)
+stream = click.option(
+    "--stream/--no-stream",
+    default=None,
+    help="Read BATCH in parts, twice, in memory that does not grow with it.  [default: for a "
+    "folder, and above 200 MB]",
 )
 at_most = click.option(
     "--at-most",

@@ -19,7 +19,9 @@ from abstain.exceptions import AssumptionWarning, RepairWarning
 __all__ = [
     "READ",
     "check_outputs",
+    "check_stream_outputs",
     "emit",
+    "heard_warnings",
     "manifest_path",
     "plain_warnings",
     "stop_on_doubts",
@@ -95,6 +97,12 @@ def stop_on_doubts(found: Any, lines: Iterable[str], as_json: bool, *, strict: b
     context.exit(1)
 
 
+def heard_warnings() -> list[list[str]]:
+    """Return the library's warnings so far: the name of each one's kind, and what it says."""
+    heard, _ = click.get_current_context().meta[_HEARD]
+    return [[kind.__name__, message] for message, kind in heard.items()]
+
+
 def wrote(what: str, path: Path | None) -> None:
     """Say on stderr what was written, if it was."""
     if path is None:
@@ -157,6 +165,36 @@ def check_outputs(
         seen |= dict.fromkeys(_identities(path), path)
         if path.exists() and not force:
             raise click.UsageError(f"{path} exists; add --force to write over it.")
+
+
+def check_stream_outputs(
+    *others: Path | None, out: Path | None, inputs: Iterable[Path | None], force: bool
+) -> None:
+    """Refuse, before any work, to write what is streamed where it cannot be.
+
+    Whether a folder can take parts is told when it is known what is read.
+    """
+    folder = out is not None and (out.is_dir() or not out.suffix)
+    check_outputs(*others, table=None if folder else out, inputs=inputs, force=force)
+    if out is None:
+        return
+    place = Path(os.path.realpath(out))
+    for path in inputs:
+        if path is not None and path.is_dir():
+            read = Path(os.path.realpath(path))
+            if place == read or read in place.parents or (folder and place in read.parents):
+                raise click.UsageError(
+                    f"Cannot write {out}: it is in the folder {path}, or holds it."
+                )
+    if not folder:
+        return
+    if place.exists() and not place.is_dir():
+        raise click.UsageError(f"Cannot write parts into {out}: it is no folder.")
+    there = next(part for part in (place, *place.parents) if part.exists())
+    if not os.access(there, os.W_OK):
+        raise click.UsageError(
+            f"Cannot write {out}: nothing can be written in the folder {there}."
+        )
 
 
 def _identities(path: Path) -> list[object]:

@@ -31,15 +31,18 @@ class Places:
         How many rows each has.
     reading : Reading
         How they were read.
+    begin : int
+        How many rows come before what was read of them.
     """
 
     files: Sequence[Path]
     counts: Sequence[int]
     reading: Reading
+    begin: int = 0
 
     def of(self, row: int) -> str:
         """Return where a row stands, e.g. ``line 18 of batch.csv``; a pass over the file."""
-        begins = [0, *accumulate(self.counts)]
+        begins, row = [0, *accumulate(self.counts)], row + self.begin
         part = bisect_right(begins, row) - 1
         file, row = self.files[part], row - begins[part]
         if is_parquet(file):

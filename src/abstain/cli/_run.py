@@ -10,7 +10,14 @@ import click
 
 from abstain.cli import _options as option
 from abstain.cli._amount import amount, amount_options
-from abstain.cli._output import check_outputs, emit, stop_on_doubts, wrote
+from abstain.cli._output import (
+    check_outputs,
+    check_stream_outputs,
+    emit,
+    stop_on_doubts,
+    wrote,
+)
+from abstain.cli._stream_gate import is_streamed, refuse_in_streams
 
 __all__ = ["run"]
 
@@ -44,6 +51,7 @@ __all__ = ["run"]
 )
 @option.level
 @option.random_state
+@option.stream
 @option.out
 @option.sort
 @click.option("--policy", type=option.FILE, help="Save the rule as JSON.")
@@ -67,6 +75,7 @@ def run(
     group: str | None,
     reading: option.Reading,
     known_labels: str | None,
+    stream: bool | None,
     out: Path | None,
     sort: str,
     policy: Path | None,
@@ -81,8 +90,30 @@ def run(
 
     VALIDATION is a table (CSV, Excel or Parquet) of scores with true labels, BATCH one of scores
     of the same classifier on new rows; its labels are not looked at, but for --known-labels.
-    Either may be a quoted pattern of many files, such as 'site-*.csv.gz'.
+    Either may be a quoted pattern of many files, such as 'site-*.csv.gz'. BATCH may also be a
+    folder of tables, which need not fit into memory.
     """
+    if is_streamed(batch, stream):
+        first = sort == "pressing"
+        whole = {"--report": report, "--known-labels": known_labels, "--sort pressing": first}
+        refuse_in_streams(whole, out)
+        check_stream_outputs(policy, out=out, inputs=(validation, batch, key_file), force=force)
+        _streamed(
+            validation,
+            batch,
+            amount(**settings),
+            columns={"scores": scores, "identifier": identifier, "group": group},
+            label=label,
+            positive=positive,
+            reading=reading,
+            out=out,
+            policy_out=policy,
+            key_file=key_file,
+            force=force,
+            strict=strict,
+            as_json=as_json,
+        )
+        return
     check_outputs(policy, report, table=out, inputs=(validation, batch, key_file), force=force)
     parameters = amount(**settings)
 
@@ -130,6 +161,70 @@ def run(
     wrote("decisions", out)
     wrote("the rule", policy)
     wrote("the report", report)
+
+
+def _streamed(
+    validation: Path,
+    batch: Path,
+    parameters: dict[str, Any],
+    *,
+    columns: dict[str, Any],
+    label: str,
+    positive: str | None,
+    reading: option.Reading,
+    out: Path | None,
+    policy_out: Path | None,
+    key_file: Path | None,
+    force: bool,
+    strict: bool,
+    as_json: bool,
+) -> None:
+    """Do the same about rows that are never in memory all at once."""
+    from threading import Lock
+
+    from abstain import Abstainer
+    from abstain.cli._columns import found_files
+    from abstain.cli._first_pass import Chosen, chosen, first_pass
+    from abstain.cli._key import signing_key
+    from abstain.cli._positive import settled_classes
+    from abstain.cli._stream import stream_of
+    from abstain.cli._streaming import StreamedRun
+    from abstain.cli._tables import read_predictions
+
+    scale, of_validation = parameters["scale"], reading.of_validation
+    stream = stream_of(batch, **columns, reading=reading, scale=scale, choosable=True)
+
+    def choose() -> Chosen:
+        source = read_predictions(
+            validation, scores=columns["scores"], label=label, reading=of_validation, scale=scale
+        )
+        classes = settled_classes(source, positive, needing=_of_positive(parameters))
+        abstainer = Abstainer(**parameters, positive=classes.positive)
+        abstainer.fit(source.scores, source.labels, classes=classes.columns)
+        # Merged in any order the summary is the same.
+        summaries: list[Any] = []
+
+        def look(scores: Any, gaps: bool) -> None:
+            part = abstainer.summarise(scores, missing=reading.missing if gaps else "error")
+            with merging:
+                summaries[:] = [summaries[0].merge(part) if summaries else part]
+
+        merging = Lock()
+        seen = first_pass(stream, abstainer.classes_, look)
+        return chosen(abstainer.decide_summary(summaries[0]), seen, stored=False)
+
+    run = StreamedRun(
+        stream=stream,
+        out=out,
+        policy_out=policy_out,
+        sources=tuple(found_files(validation)),
+        key=signing_key(key_file),
+        rule=None,
+        force=force,
+        strict=strict,
+        as_json=as_json,
+    )
+    run.run(choose)
 
 
 def _of_positive(parameters: dict[str, Any]) -> Iterator[str]:

@@ -34,12 +34,14 @@ def as_numbers(
     *,
     alone: bool,
     pattern: str | None = None,
+    doubt_ids: bool = True,
 ) -> tuple[pa.ChunkedArray, bool]:
     """Return a score column as numbers with nulls in its gaps, and whether it has decimal commas.
 
     Percentages are divided by 100 where that was asked for. ``alone``: whether this is the only
     score column, so that no sum over columns tells percentages from fractions. ``pattern``: how
-    the column was found, where that is not by its name.
+    the column was found, where that is not by its name. ``doubt_ids``: whether to look if it names
+    rows.
     """
     commas = signed = False
     if _is_text(column.type):
@@ -54,7 +56,8 @@ def as_numbers(
     if pc.any(nothing).as_py():
         # NaN is how Parquet files of NumPy say that there is nothing.
         numbers = pc.if_else(nothing, pa.scalar(None, pa.float64()), numbers)
-    _doubt_ids(numbers, name, places, pattern)
+    if doubt_ids:
+        _doubt_ids(numbers, name, places, pattern)
     if reading.percent:
         numbers = _hundredth(numbers, name, places, certain=signed or not alone)
     return numbers, commas

@@ -44,7 +44,16 @@ from abstain.exceptions import RepairWarning, warn_user
 if TYPE_CHECKING:
     from abstain import Policy
 
-__all__ = ["Predictions", "read_predictions", "write_columns", "write_decisions"]
+__all__ = [
+    "PREFIX",
+    "Predictions",
+    "class_names",
+    "read_predictions",
+    "say_how_read",
+    "score_columns",
+    "write_columns",
+    "write_decisions",
+]
 
 PREFIX = "p_"
 _MOST_NAMED = 5
@@ -168,7 +177,7 @@ def read_predictions(
         "--prediction": prediction,
         "--known-labels": known,
     }
-    columns = _score_columns(files[0], names, scores, others, reading)
+    columns = score_columns(files[0], names, scores, others, reading)
     asked = list(dict.fromkeys([*columns, *(name for name in others.values() if name)]))
     # Where points separate thousands, what looks like a number is none.
     texts = [name for name in asked if name not in columns or reading.decimal == ","]
@@ -199,8 +208,8 @@ def read_predictions(
     remarks |= _remark_on_ids(ids, identifier, files[0])
     # A single column is named by what * stands for, or keeps its name: it may be that of the
     # score, or of the positive class.
-    starred = _class_names(columns, scores) if "*" in scores else []
-    names_of = [] if len(columns) == 1 else _class_names(columns, scores)
+    starred = class_names(columns, scores) if "*" in scores else []
+    names_of = [] if len(columns) == 1 else class_names(columns, scores)
     from_text = not all(is_parquet(file) for file in files)
 
     def labels_in(name: str | None) -> NDArray[Any] | None:
@@ -232,7 +241,7 @@ def read_predictions(
     )
 
 
-def _score_columns(
+def score_columns(
     file: Path, names: list[str], scores: str, others: dict[str, str | None], reading: Reading
 ) -> list[str]:
     """Return the columns that hold scores, once every other that was asked for is there too."""
@@ -291,11 +300,11 @@ def _numbers(
                     f"{name!r} has decimal points. Say which it is with --decimal."
                 )
     check_scale(numbers, columns, places, scale=scale, choosable=choosable)
-    _say_how_read(places, commas=bool(with_commas), reading=reading)
+    say_how_read(places, commas=bool(with_commas), reading=reading)
     return numbers
 
 
-def _say_how_read(places: Places, *, commas: bool, reading: Reading) -> None:
+def say_how_read(places: Places, *, commas: bool, reading: Reading) -> None:
     """Say on stderr what of the files is not as usual, unless the user said it."""
     said: dict[str, list[str]] = {}
     for file in places.files:
@@ -421,7 +430,7 @@ def _whole(name: str) -> int | None:
         return None
 
 
-def _class_names(columns: list[str], pattern: str) -> list[str]:
+def class_names(columns: list[str], pattern: str) -> list[str]:
     """Return what ``*`` stands for in each column name, or the whole names."""
     before, star, after = pattern.partition("*")
     if not star or "*" in after:

@@ -25,7 +25,17 @@ from abstain.cli._header import checked_names
 from abstain.cli._packed import Counted, unpacked, version_of
 from abstain.cli._reading import Reading
 
-__all__ = ["TextFormat", "first_rows", "line_of", "read_text", "text_format"]
+__all__ = [
+    "BLOCKS",
+    "TextFormat",
+    "check_quotes",
+    "first_rows",
+    "line_of",
+    "read_options",
+    "read_text",
+    "text_format",
+    "why_unreadable",
+]
 
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 _HEAD = 1 << 18
@@ -33,7 +43,7 @@ _MOST_HEAD = 1 << 24
 _ROWS = 20
 _LINE = re.compile("\r\n|\n|\r")
 # Cells of many columns or long texts: a row must fit into a block.
-_BLOCKS = (1 << 23, 1 << 27, 1 << 30)
+BLOCKS = (1 << 23, 1 << 27, 1 << 30)
 csv.field_size_limit(1 << 30)
 
 
@@ -109,12 +119,12 @@ def read_text(
     try:
         table, stream = _parsed(path, form, names, as_text)
     except (pa.ArrowException, UnicodeError) as error:
-        raise ValueError(_why_unreadable(path, form, error)) from error
+        raise ValueError(why_unreadable(path, form, error)) from error
     # Where rows are fewer than lines, some may have disappeared in a cell that is not closed; and
     # where quotes come in no pairs the file may be cut off within one.
     lines = table.num_rows + 1 + form.skip
     if stream.quotes and (stream.lines not in (lines, lines - 1) or stream.quotes % 2):
-        _check_quotes(path, form)
+        check_quotes(path, form)
     return _without_last_gaps(table) if one else table
 
 
@@ -122,24 +132,14 @@ def _parsed(
     path: Path, form: TextFormat, names: Sequence[str], as_text: Sequence[str]
 ) -> tuple[pa.Table, Counted]:
     """Return columns as pyarrow reads them, and how many lines and quotes it came across."""
-    for block in _BLOCKS:
+    for block in BLOCKS:
         try:
             with unpacked(path) as stream:
+                reading, parsing = read_options(form, block)
                 table = arrow.read_csv(
                     stream,
-                    read_options=arrow.ReadOptions(
-                        encoding=form.encoding.replace("utf-8-sig", "utf-8"),
-                        block_size=block,
-                        skip_rows=form.skip,
-                        column_names=list(form.names),
-                        skip_rows_after_names=1,
-                    ),
-                    parse_options=arrow.ParseOptions(
-                        delimiter=form.separator,
-                        newlines_in_values=True,
-                        # Of a single column an empty line is a row without a value.
-                        ignore_empty_lines=len(form.names) > 1,
-                    ),
+                    read_options=reading,
+                    parse_options=parsing,
                     convert_options=arrow.ConvertOptions(
                         include_columns=list(names),
                         column_types={name: pa.string() for name in as_text},
@@ -147,12 +147,30 @@ def _parsed(
                 )
                 return table, stream
         except pa.ArrowInvalid as error:
-            if "straddling" not in str(error) or block == _BLOCKS[-1]:
+            if "straddling" not in str(error) or block == BLOCKS[-1]:
                 raise
     raise AssertionError("the last block size returns or raises")
 
 
-def _check_quotes(path: Path, form: TextFormat) -> None:
+def read_options(form: TextFormat, block: int) -> tuple[Any, Any]:
+    """Return how PyArrow is to read and to parse such a file, in blocks of so many bytes."""
+    reading = arrow.ReadOptions(
+        encoding=form.encoding.replace("utf-8-sig", "utf-8"),
+        block_size=block,
+        skip_rows=form.skip,
+        column_names=list(form.names),
+        skip_rows_after_names=1,
+    )
+    parsing = arrow.ParseOptions(
+        delimiter=form.separator,
+        newlines_in_values=True,
+        # Of a single column an empty line is a row without a value.
+        ignore_empty_lines=len(form.names) > 1,
+    )
+    return reading, parsing
+
+
+def check_quotes(path: Path, form: TextFormat) -> None:
     """Refuse a cell that is opened by a quote and not closed: it would swallow the rows below."""
     begins = 0
     with _lines(path, form, strict=True) as lines:
@@ -180,7 +198,7 @@ def first_rows(path: Path, reading: Reading, most: int) -> pa.Table:
     csv.writer(buffer).writerows([*row, *[""] * width][:width] for row in rows)
     return arrow.read_csv(
         io.BytesIO(buffer.getvalue().encode()),
-        read_options=arrow.ReadOptions(column_names=list(form.names), block_size=_BLOCKS[-1]),
+        read_options=arrow.ReadOptions(column_names=list(form.names), block_size=BLOCKS[-1]),
         parse_options=arrow.ParseOptions(newlines_in_values=True),
     )
 
@@ -319,7 +337,7 @@ def _other_encoding(path: Path, form: TextFormat) -> str:
     return f"{path} is not {form.encoding} throughout; add --encoding, e.g. windows-1252."
 
 
-def _why_unreadable(path: Path, form: TextFormat, error: Exception) -> str:
+def why_unreadable(path: Path, form: TextFormat, error: Exception) -> str:
     if "UTF8" in str(error) or isinstance(error, UnicodeError):
         return _other_encoding(path, form)
     with _lines(path, form) as lines:

@@ -1,0 +1,260 @@
+"""Writing decisions about a stream: parts of so many rows in a folder, or one file.
+
+A part stands under a hidden name until it is whole. While one chunk is decided about, the one
+before is written and the next one read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv, parquet
+
+from abstain.arrow import DecisionColumns, ahead
+from abstain.cli._stream import Chunk, Stream
+from abstain.cli._writing import free_name
+from abstain.policy import Policy
+
+__all__ = ["Part", "RowWriter", "Tables", "cut", "planned"]
+
+#: A few seconds of work: what is lost when a run is killed.
+PART_ROWS = 1 << 22
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows of one file that are written together.
+
+    Attributes
+    ----------
+    name : str
+        The name of the part in its folder.
+    file : Path
+        Where the rows come from.
+    begin, end : int
+        The first row, and the one behind the last, in that file.
+    number : int
+        The number of the first row among those of all files.
+    """
+
+    name: str
+    file: Path
+    begin: int
+    end: int
+    number: int
+
+    def __len__(self) -> int:
+        return self.end - self.begin
+
+
+def planned(files: Iterable[Path], counts: Iterable[int], *, whole: bool = False) -> list[Part]:
+    """Return the parts of files of so many rows; a file without rows is a part without rows.
+
+    ``whole``: a part for each file, however large.
+    """
+    parts: list[Part] = []
+    number = 0
+    for file, count in zip(files, counts, strict=True):
+        most = max(count, 1) if whole else PART_ROWS
+        for begin in range(0, max(count, 1), most):
+            end = min(begin + most, count)
+            name = f"part-{len(parts):05d}.parquet"
+            parts.append(Part(name, file, begin, end, number + begin))
+        number += count
+    return parts
+
+
+def cut(stream: Stream, parts: list[Part]) -> Iterator[tuple[Part, Iterator[Chunk]]]:
+    """Yield parts of one file with their chunks, in order, reading the file once.
+
+    Raises
+    ------
+    ValueError
+        If the file does not have as many rows as it had.
+    """
+    first, last = parts[0], parts[-1]
+    chunks = ahead(stream.chunks(first.file, others=True, start=first.begin))
+
+    def pieces() -> Iterator[tuple[Part, Chunk | None]]:
+        waiting, at = list(parts), first.begin
+        for chunk in chunks:
+            if at + len(chunk) > last.end:
+                raise _changed(last.file)
+            for part in waiting:
+                low, high = max(part.begin, at), min(part.end, at + len(chunk))
+                if low < high:
+                    yield part, _slice(chunk, low - at, high - low)
+            at += len(chunk)
+            waiting = [part for part in waiting if part.end > at]
+        if at != last.end:
+            raise _changed(last.file)
+        if not len(last):
+            yield last, None
+
+    with closing(chunks):
+        for part, found in groupby(pieces(), key=lambda piece: piece[0]):
+            yield part, (chunk for _, chunk in found if chunk is not None)
+
+
+def _changed(file: Path) -> ValueError:
+    return ValueError(
+        f"{file} has another number of rows than when it was read first; it must not change while "
+        f"it is decided about."
+    )
+
+
+def _slice(chunk: Chunk, begin: int, length: int) -> Chunk:
+    if length == len(chunk):
+        return chunk
+    return Chunk(
+        chunk.scores.slice(begin, length),
+        None if chunk.gaps is None else chunk.gaps[begin : begin + length],
+        chunk.table.slice(begin, length),
+        chunk.begin + begin,
+    )
+
+
+class Tables:
+    """Chunks as they are written: the row's name, the other columns, what was decided.
+
+    Parameters
+    ----------
+    stream : Stream
+        Where they come from.
+    policy : Policy
+        The rule.
+
+    Attributes
+    ----------
+    schema : pyarrow.Schema
+        Of what is written.
+    renamed : dict
+        Which of our columns had to be called something else.
+    """
+
+    def __init__(self, stream: Stream, policy: Policy) -> None:
+        self._stream, self._policy = stream, policy
+        self._scores = stream.score_names(policy.classes)
+        self._made = DecisionColumns(policy, gaps_as_null=True)
+        self._theirs = stream.schema()
+        self._sha = policy.sha256[:12]
+        taken, self.renamed = {*stream.others}, dict[str, str]()
+        identifier = stream.identifier
+        # The number of the row, beside a column that is called so.
+        named = identifier or self._free("row", taken)
+        kind = pa.int64() if identifier is None else self._theirs.field(identifier).type
+        fields = [pa.field(named, kind)]
+        taken.add(named)
+        fields += [self._theirs.field(name) for name in stream.others]
+        for field in [*self._made.schema, pa.field("policy", pa.string())]:
+            fields.append(pa.field(self._free(field.name, taken), field.type))
+            taken.add(fields[-1].name)
+        self.schema = pa.schema(fields)
+        self.id_name = named
+
+    def _free(self, name: str, taken: set[str]) -> str:
+        free = free_name(name, taken)
+        if free != name:
+            self.renamed[name] = free
+        return free
+
+    def of(self, chunk: Chunk, number: int) -> tuple[pa.Table, int]:
+        """Return the rows of a chunk with what was decided, and how many are withheld."""
+        found = self._policy.rows(
+            chunk.scores.select(self._scores),
+            missing="error" if chunk.gaps is None else self._stream.reading.missing,
+        )
+        table = chunk.table.cast(self._theirs)
+        if found.rows is not None:
+            table = table.take(pa.array(found.rows))
+        if self._stream.identifier is None:
+            numbers = np.arange(number, number + len(chunk))
+            names = pa.array(numbers if found.rows is None else numbers[found.rows])
+        else:
+            names = _named(table.column(self._stream.identifier))
+        others = [table.column(name) for name in self._stream.others]
+        ours = self._made.of(found)
+        sha = pa.repeat(self._sha, len(found))
+        made = pa.table([names, *others, *ours, sha], schema=self.schema)
+        return made, int(found.abstain.sum())
+
+
+def _named(column: Any) -> Any:
+    """Return ids; text that is not there is empty."""
+    return column.fill_null("") if pa.types.is_string(column.type) else column
+
+
+class RowWriter:
+    """One file that tables are written into, one after the other, by a thread.
+
+    Parameters
+    ----------
+    temporary : Path
+        Where to write.
+    path : Path
+        What it will be called; its ending tells the format.
+    tables : Tables
+        What is written, for its schema.
+    metadata : dict
+        What a Parquet file is to say of itself.
+    """
+
+    def __init__(
+        self, temporary: Path, path: Path, tables: Tables, metadata: dict[str, Any]
+    ) -> None:
+        self._thread = ThreadPoolExecutor(1)
+        self._waiting: Future[None] | None = None
+        self._stream: Any = None
+        name, schema = path.name.lower(), tables.schema
+        if name.endswith(".parquet"):
+            # Numbers that hardly come twice have no use for a dictionary, which takes time.
+            plain = [
+                field.name
+                for field in schema
+                if not pa.types.is_floating(field.type) and field.name != tables.id_name
+            ]
+            said = schema.with_metadata({"abstain": json.dumps(metadata)})
+            self._writer: Any = parquet.ParquetWriter(temporary, said, use_dictionary=plain)
+            self._write: Callable[[pa.Table], None] = self._row_groups
+        else:
+            packed = "gzip" if name.endswith(".gz") else None
+            self._stream = pa.output_stream(str(temporary), compression=packed)
+            delimiter = "\t" if name.endswith(".tsv") else ","
+            options = csv.WriteOptions(delimiter=delimiter)
+            self._writer = csv.CSVWriter(self._stream, schema, write_options=options)
+            self._write = self._writer.write_table
+
+    def _row_groups(self, table: pa.Table) -> None:
+        self._writer.write_table(table.replace_schema_metadata(self._writer.schema.metadata))
+
+    def add(self, table: pa.Table) -> None:
+        """Write a table, and return while the thread still does."""
+        self._wait()
+        self._waiting = self._thread.submit(self._write, table)
+
+    def _wait(self) -> None:
+        if self._waiting is not None:
+            self._waiting.result()
+            self._waiting = None
+
+    def __enter__(self) -> RowWriter:
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        try:
+            if kind is None:
+                self._wait()
+        finally:
+            self._thread.shutdown(wait=True)
+            self._writer.close()
+            if self._stream is not None:
+                self._stream.close()

@@ -1,0 +1,268 @@
+"""A streamed command: the first pass, or what a run that was stopped kept of it; then writing.
+
+Nothing stands in its place before the first pass is through. A folder gets one part after the
+other, and a run that was stopped goes on behind the last of them; a single file lands at the end.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import click
+
+from abstain._files import landing
+from abstain._numerics import rate_bar
+from abstain.cli._first_pass import Chosen, counted, stream_lines
+from abstain.cli._manifest import stream_manifest
+from abstain.cli._output import emit, heard_warnings, manifest_path, stop_on_doubts, wrote
+from abstain.cli._parts import Part, RowWriter, Tables, cut, planned
+from abstain.cli._printable import in_a_line, say
+from abstain.cli._progress_kept import KeptRun, file_facts, is_folder
+from abstain.cli._stream import Chunk, Stream
+from abstain.exceptions import AssumptionWarning, RepairWarning, warn_user
+from abstain.policy import Policy
+
+__all__ = ["StreamedRun"]
+
+_KINDS = {kind.__name__: kind for kind in (AssumptionWarning, RepairWarning)}
+# Options that change nothing in what is written, or that are told of otherwise.
+_NO_SETTINGS = {"out", "force", "as_json", "strict", "policy", "key_file", "verbose", "stream"}
+
+
+@dataclass(frozen=True)
+class StreamedRun:
+    """A command that streams.
+
+    Attributes
+    ----------
+    stream : Stream
+        What is decided about.
+    out : Path or None
+        A folder for parts, or a file.
+    sources : tuple of Path
+        What else is read.
+    policy_out : Path or None
+        Where the rule is to be saved.
+    key : bytes or None
+        What a rule that is written is signed with.
+    rule : str or None
+        The checksum of the rule, where that is given.
+    force, strict, as_json : bool
+        As the options say.
+    advice : callable, optional
+        Gives the lines that are said after all others.
+    """
+
+    stream: Stream
+    out: Path | None
+    sources: tuple[Path, ...]
+    policy_out: Path | None
+    key: bytes | None
+    rule: str | None
+    force: bool
+    strict: bool
+    as_json: bool
+    advice: Callable[[dict[str, Any]], list[str]] | None = None
+
+    def run(self, choose: Callable[[], Chosen]) -> None:
+        """Choose, or take what was chosen before, then decide about the rows and write."""
+        folder = self.out if self.out is not None and is_folder(self.out) else None
+        kept = None if folder is None else self._kept(folder)
+        before = None if kept is None else kept.begun(force=self.force)
+        self._say_that_it_streams()
+        self.stream.check()
+        if kept is not None and before is not None:
+            chosen = self._again(kept, before)
+        else:
+            chosen = choose()
+            chosen.heard = heard_warnings()
+        said = self._lines(chosen.found)
+        stop_on_doubts(chosen.found, said, self.as_json, strict=self.strict)
+        tables = Tables(self.stream, chosen.policy)
+        self._say_what_is_renamed(tables)
+        if kept is None:
+            self._in_one(chosen, tables)
+        else:
+            if before is None:
+                self._begin(kept, chosen)
+            self._in_parts(kept, chosen, tables)
+
+    def _lines(self, found: dict[str, Any]) -> list[str]:
+        return [*stream_lines(found), *([] if self.advice is None else self.advice(found))]
+
+    def _kept(self, folder: Path) -> KeptRun:
+        given = click.get_current_context().params
+        settings = {name: value for name, value in given.items() if name not in _NO_SETTINGS} | {
+            "policy": self.rule,
+            "key": self.key is not None,
+        }
+        return KeptRun(folder, settings, file_facts([*self.sources, *self.stream.files]))
+
+    def _again(self, kept: KeptRun, before: dict[str, Any]) -> Chosen:
+        policy = Policy.load(kept.policy, key=self.key)
+        if policy.sha256 != before["rule"]:
+            raise ValueError(
+                f"{kept.policy} is not the rule that the parts in {kept.folder} were decided by. "
+                f"Add --force to begin again."
+            )
+        for kind, message in before["heard"]:
+            warn_user(message, _KINDS[kind])
+        return Chosen(policy, before["counts"], before["found"], before["heard"])
+
+    def _begin(self, kept: KeptRun, chosen: Chosen) -> None:
+        kept.folder.mkdir(parents=True, exist_ok=True)
+        chosen.policy.save(kept.policy, key=self.key)
+        kept.begin(
+            {
+                "rule": chosen.policy.sha256,
+                "counts": chosen.counts,
+                "found": chosen.found,
+                "heard": chosen.heard,
+            }
+        )
+
+    def _in_parts(self, kept: KeptRun, chosen: Chosen, tables: Tables) -> None:
+        kept.clean()
+        parts, done = planned(self.stream.files, chosen.counts), kept.finished()
+        done = {part.name: done[part.name] for part in parts if part.name in done}
+        if done:
+            say(f"{len(done):,} of {len(parts):,} parts are there; going on with the others.")
+        metadata = {"policy": chosen.policy.sha256}
+        left = sum(len(part) for part in parts if part.name not in done)
+        with self._saying_how_to_go_on(kept, parts), rate_bar("deciding", left) as advance:
+            for _, group in groupby(parts, key=lambda part: part.file):
+                waiting = list(group)
+                while waiting and waiting[0].name in done:
+                    waiting.pop(0)
+                if not waiting:
+                    continue
+                for part, chunks in cut(self.stream, waiting):
+                    if part.name in done:
+                        continue
+                    path = kept.folder / part.name
+                    with landing() as place, RowWriter(place(path), path, tables, metadata) as to:
+                        rows, withheld = _written(tables, part, chunks, to.add, advance)
+                    done[part.name] = kept.finish(
+                        part.name,
+                        rows=rows,
+                        withheld=withheld,
+                        file=str(part.file),
+                        begin=part.begin,
+                        end=part.end,
+                    )
+        ready = [done[part.name] for part in parts]
+        found = self._counted(chosen, ready)
+        facts = {"policy": chosen.policy.sha256, "renamed": tables.renamed, "parts": ready}
+        manifest = stream_manifest(self._inputs(chosen), **facts)
+        with landing() as place:
+            _write_json(place(kept.manifest), manifest)
+            self._save_policy(place, chosen)
+            emit(found, self._lines(found), self.as_json)
+        say(
+            f"Wrote decisions to {len(parts):,} parts in {in_a_line(kept.folder)}, and what they "
+            f"were made of to {in_a_line(kept.manifest)}"
+        )
+        wrote("the rule", self.policy_out)
+
+    def _in_one(self, chosen: Chosen, tables: Tables) -> None:
+        facts = {"policy": chosen.policy.sha256, "renamed": tables.renamed}
+        manifest = stream_manifest(self._inputs(chosen), **facts)
+        rows = withheld = 0
+        with landing() as place:
+            with (
+                self._writer(place, tables, manifest) as add,
+                rate_bar("deciding", sum(chosen.counts)) as advance,
+            ):
+                for part in planned(self.stream.files, chosen.counts, whole=True):
+                    for _, chunks in cut(self.stream, [part]):
+                        some, count = _written(tables, part, chunks, add, advance)
+                        rows, withheld = rows + some, withheld + count
+            found = counted(chosen.found, withheld, rows)
+            if self.out is not None:
+                size = place(self.out).stat().st_size
+                output = {"file": self.out.name, "rows": rows, "bytes": size}
+                _write_json(place(manifest_path(self.out)), {**manifest, "output": output})
+            self._save_policy(place, chosen)
+            emit(found, self._lines(found), self.as_json)
+        wrote("decisions", self.out)
+        wrote("the rule", self.policy_out)
+
+    @contextmanager
+    def _writer(
+        self, place: Callable[[Path], Path], tables: Tables, manifest: dict[str, Any]
+    ) -> Iterator[Callable[[Any], None]]:
+        if self.out is None:
+            yield lambda table: None
+            return
+        with RowWriter(place(self.out), self.out, tables, manifest) as to:
+            yield to.add
+
+    def _save_policy(self, place: Callable[[Path], Path], chosen: Chosen) -> None:
+        if self.policy_out is not None:
+            chosen.policy.save(place(self.policy_out), key=self.key)
+
+    def _counted(self, chosen: Chosen, ready: list[dict[str, Any]]) -> dict[str, Any]:
+        withheld, rows = (sum(one[name] for one in ready) for name in ("withheld", "rows"))
+        return counted(chosen.found, withheld, rows)
+
+    def _inputs(self, chosen: Chosen) -> list[dict[str, Any]]:
+        files = file_facts(self.stream.files)
+        rows = [one | {"rows": n} for one, n in zip(files, chosen.counts, strict=True)]
+        return [*file_facts(self.sources), *rows]
+
+    def _say_that_it_streams(self) -> None:
+        files = self.stream.files
+        size = sum(file.stat().st_size for file in files) / 1e6
+        several = f" and {len(files) - 1:,} files more" if len(files) > 1 else ""
+        say(f"Streaming {in_a_line(files[0])}{several} ({size:,.0f} MB), in two passes.")
+
+    def _say_what_is_renamed(self, tables: Tables) -> None:
+        if self.out is None or not tables.renamed:
+            return
+        listed = ", ".join(
+            f"{in_a_line(new)} for {in_a_line(old)}" for old, new in tables.renamed.items()
+        )
+        say(
+            f"{in_a_line(self.out)} keeps the columns of the input; what was decided is called "
+            f"{listed}."
+        )
+
+    @contextmanager
+    def _saying_how_to_go_on(self, kept: KeptRun, parts: list[Part]) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            say(
+                f"{len(kept.finished()):,} of {len(parts):,} parts are in "
+                f"{in_a_line(kept.folder)}; the same command goes on from there."
+            )
+            raise
+
+
+def _written(
+    tables: Tables,
+    part: Part,
+    chunks: Iterator[Chunk],
+    add: Callable[[Any], None],
+    advance: Callable[[int], None],
+) -> tuple[int, int]:
+    """Decide about the rows of a part and write them; return how many, and how many withheld."""
+    rows = withheld = 0
+    for chunk in chunks:
+        table, count = tables.of(chunk, part.number + chunk.begin - part.begin)
+        add(table)
+        rows, withheld = rows + table.num_rows, withheld + count
+        advance(len(chunk))
+    return rows, withheld
+
+
+def _write_json(path: Path, content: Any) -> None:
+    # Names of files that are no text have escapes, which JSON has as Python does.
+    text = json.dumps(content, indent=2, ensure_ascii=False)
+    path.write_text(f"{text}\n", "utf-8", "backslashreplace")
