@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --quiet --disable-pip-version-check
-EXTRAS := cli,dataframes,excel,mlflow,onnx,plots
+EXTRAS := arrow,cli,dask,dataframes,excel,mlflow,onnx,plots,sql
 # Pinned, and installed before what needs it: left open, it brings gigabytes of GPU libraries along.
 # `make test TORCH=` goes without, and skips the tests of that bridge.
 TORCH ?= torch==2.13.0
@@ -20,10 +20,10 @@ demo: $(VENV)/.demo
 test coverage fuzz test-oldest: export ABSTAIN_NUM_THREADS = 1
 test coverage fuzz test-oldest: export OMP_NUM_THREADS = 1
 test coverage fuzz test-oldest: export OPENBLAS_NUM_THREADS = 1
-test: $(VENV)/.test $(VENV)/.browser $(VENV)/.axe lint
+test: $(VENV)/.test $(VENV)/.browser $(VENV)/.axe $(VENV)/.postgres lint
 	$(BIN)/python -m pytest -m "not slow" --numprocesses 2 --dist loadfile
 
-test-slow: $(VENV)/.test
+test-slow: $(VENV)/.test $(VENV)/.postgres $(VENV)/.spark
 	$(BIN)/python -m pytest -m slow
 
 # Generated input for so many minutes, shared out among the fuzz tests; new examples every time.
@@ -64,7 +64,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-bench: $(VENV)/.bench
+bench: $(VENV)/.bench $(VENV)/.spark
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/.docs
@@ -99,6 +99,23 @@ $(VENV)/.browser: $(VENV)/.test
 	  || { [ "$$(id -u)" = 0 ] && apt-get -qq update && \
 	       apt-get -qq install --yes --no-install-recommends chromium; } >/dev/null 2>&1 \
 	  || echo "No chromium here, and no way to install one: the report's browser tests will be skipped"
+	@touch $@
+
+# A rule as SQL is run on a real server too, which a test starts and ends.
+$(VENV)/.postgres: $(VENV)/.test
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 \
+	  || { [ "$$(id -u)" = 0 ] && apt-get -qq update && \
+	       apt-get -qq install --yes --no-install-recommends postgresql; } >/dev/null 2>&1 \
+	  || echo "No PostgreSQL here, and no way to install one: SQL will not be tested on it"
+	@touch $@
+
+# Spark is hundreds of megabytes and needs Java; only the slow tests use it.
+$(VENV)/.spark: $(VENV)/.test
+	$(PIP) install --editable ".[spark]"
+	@command -v java >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && apt-get -qq update && \
+	       apt-get -qq install --yes --no-install-recommends default-jre-headless; } >/dev/null 2>&1 \
+	  || echo "No Java here, and no way to install it: Spark will not be tested"
 	@touch $@
 
 # What finds barriers in the report's pages. It is tried again as long as it could not be had.

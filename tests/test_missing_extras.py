@@ -43,6 +43,10 @@ def export_onnx(decisions, tmp_path):
     decisions.policy.to_onnx()
 
 
+def export_sql(decisions, tmp_path):
+    decisions.policy.to_sql("duckdb", table="t", scores=["s"])
+
+
 def log_to_mlflow(decisions, tmp_path):
     from abstain.mlflow import log_policy
 
@@ -53,6 +57,12 @@ def load_from_mlflow(decisions, tmp_path):
     from abstain.mlflow import load_policy
 
     load_policy("runs:/1/policy")
+
+
+def stream(decisions, tmp_path):
+    from abstain.arrow import apply
+
+    apply([], decisions.policy)
 
 
 def collect(decisions, tmp_path):
@@ -73,6 +83,18 @@ def draw_dropout_by_keras(decisions, tmp_path):
     sample_predictions(None, [])
 
 
+def decide_in_dask(decisions, tmp_path):
+    from abstain.dask import apply
+
+    apply(None, decisions.policy)
+
+
+def decide_in_spark(decisions, tmp_path):
+    from abstain.spark import apply
+
+    apply(None, decisions.policy)
+
+
 @pytest.mark.parametrize(
     ("hidden", "extra", "use"),
     [
@@ -80,9 +102,13 @@ def draw_dropout_by_keras(decisions, tmp_path):
         ("matplotlib", "abstain[plots]", draw_reliability),
         ("narwhals", "abstain[dataframes]", make_frame),
         ("narwhals", "abstain[dataframes]", read_frame),
+        ("pyarrow", "abstain[arrow]", stream),
         ("onnx", "abstain[onnx]", export_onnx),
+        ("sqlglot", "abstain[sql]", export_sql),
         ("mlflow", "abstain[mlflow]", log_to_mlflow),
         ("mlflow", "abstain[mlflow]", load_from_mlflow),
+        ("dask", "abstain[dask]", decide_in_dask),
+        ("pyspark", "abstain[spark]", decide_in_spark),
         ("torch", "abstain[torch]", collect),
         ("torch", "abstain[torch]", draw_dropout),
         ("keras", "keras", draw_dropout_by_keras),

@@ -28,9 +28,12 @@ ROOMS = [
     "certificates",
     "estimation",
     "_flow",
+    "_summariser",
     "batch_estimate",
     "decisions",
     "policy",
+    "_decided",
+    "_rowwise",
     "abstainer",
     "classifier",
     "monitoring",
@@ -42,7 +45,7 @@ ROOMS = [
     "cli",
 ]
 # Bridges to foreign packages stand below the rooms they read; nothing imports them at its top.
-BRIDGES = ["keras", "mlflow", "onnx", "torch"]
+BRIDGES = ["arrow", "cuda", "dask", "keras", "mlflow", "onnx", "spark", "sql", "torch"]
 # A result opens what shows it when it is asked to.
 OPENED = {"decisions": {"report"}}
 MODULES = sorted(

@@ -26,7 +26,7 @@ ROOMS = (
 #: Data that others make, checked where files are read; and what inner loops call, which take
 #: arrays that were checked before.
 NOT_DOORS = {
-    *("AbstainError", "Decisions", "Policy", "Certificate", "Bound", "__version__"),
+    *("AbstainError", "Decisions", "Policy", "Certificate", "Bound", "Summary", "__version__"),
     *("bins_for", "coarseness", "choose_for", "check_n_classes", "check_parameters", "penalties"),
     *("compact", "fit_summaries", "from_dict", "to_dict", "restored", "get_params", "set_params"),
     *("get_metadata_routing", "set_fit_request", "set_score_request", "importance", "other"),
@@ -64,6 +64,12 @@ def decided():
 
     fitted = Abstainer("accuracy", budget=0.2, confidence=0.9, random_state=0).fit(P, Y)
     return fitted.decide(P)
+
+
+def summarised():
+    from abstain import Abstainer
+
+    return Abstainer("accuracy", budget=0.2, calibration="bcts").fit(P, Y).summarise(P)
 
 
 #: A value for each parameter, by its name; a parameter with a default needs none.
@@ -113,6 +119,7 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "rate": lambda: 0.2,
     "budget": lambda: 0.2,
     "counts": lambda: decided().certificate.evidence.counts,
+    "summary": lambda: summarised(),
 }
 #: Where the same name means something else.
 INSTEAD: dict[tuple[str, str], Callable[[], Any]] = {
