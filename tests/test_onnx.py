@@ -21,6 +21,7 @@ from abstain.onnx import merge_with_model, to_onnx  # noqa: E402
 BINARY = ["bcts", "beta", "dirichlet", "identity", "isotonic", "nbvs", "platt", "temperature",
           "vector"]  # fmt: skip
 MANY = [name for name in BINARY if name not in ("beta", "platt")]
+QUICK = ("bcts", "dirichlet", "isotonic")
 EDGES = np.array([0.0, 1.0, 0.5, 1e-30, 1 - 1e-7, 0.1], dtype=np.float32)
 
 
@@ -108,7 +109,15 @@ def test_two_classes(name, scale):
     assert_decides_alike(policy, pair)
 
 
-@pytest.mark.parametrize("name", MANY)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            name, marks=[] if name in ("bcts", "dirichlet", "isotonic") else pytest.mark.slow
+        )
+        for name in MANY
+    ],
+)
 def test_many_classes(name):
     simulation = simulate_four_class_normal(1_000, random_state=0)
     names = np.array(["a", "b", "c", "d"])

@@ -4,12 +4,14 @@ A cell is one way of deciding. Each test file takes all cells through one way ou
 made once and shared. Only public names are used, so that the inside may change.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from abstain import Abstainer, Cost, metrics
 from abstain.datasets import screening_clinic, simulate_four_class_normal
@@ -230,3 +232,12 @@ def by_mode() -> list[Cell]:
 CELLS = tuple(by_budget() + by_mode())
 # What can be applied to rows that are not in the batch: all but what needs draws of dropout.
 APPLICABLE = tuple(cell for cell in CELLS if cell.score != DROPOUT)
+
+
+def one_in(n: int, cells: Sequence[Cell]) -> list[Any]:
+    """Leave all cells but one in so many to the slow run; the others are tested every time."""
+    slow = pytest.mark.slow
+    return [
+        pytest.param(cell, marks=[slow] if at % n else [], id=str(cell))
+        for at, cell in enumerate(cells)
+    ]

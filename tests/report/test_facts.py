@@ -241,7 +241,7 @@ def least_probable(proba):
         pytest.param({"score": "random"}, marks=pytest.mark.slow),
         {"score": least_probable},
         pytest.param({"metric": "kappa", "score": least_probable}, marks=pytest.mark.slow),
-        {"level": 0.5, "metric": "f1"},
+        pytest.param({"level": 0.5, "metric": "f1"}, marks=pytest.mark.slow),
         pytest.param({"decision": "optimal"}, marks=pytest.mark.slow),
         pytest.param({"shift": "em"}, marks=pytest.mark.slow),
         {"budget": 0.0},
