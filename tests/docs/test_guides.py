@@ -1,7 +1,12 @@
 """The Python blocks of every page run, in order, as a reader would run them."""
 
 import logging
+import os
 import re
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import matplotlib.pyplot
@@ -18,12 +23,42 @@ def blocks_of(page):
     return re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks_of(p)], ids=lambda page: page.stem)
+JAVA = shutil.which("java") is not None or "JAVA_HOME" in os.environ
+# What a page needs that may not be here, and what its engine warns of on its own account.
+MARKS = {
+    "dask": [
+        pytest.mark.skipif(find_spec("dask") is None, reason="dask is not installed"),
+        pytest.mark.filterwarnings("ignore:The inplace keyword:DeprecationWarning"),
+    ],
+    # It is run where a device is, by tests/gpu.
+    "gpu": [pytest.mark.skip(reason="needs a GPU; tests/gpu runs it")],
+    "spark": [
+        pytest.mark.slow,
+        pytest.mark.skipif(find_spec("pyspark") is None, reason="pyspark is not installed"),
+        pytest.mark.skipif(not JAVA, reason="there is no Java here (default-jre-headless)"),
+        pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(p, marks=MARKS.get(p.stem, [])) for p in PAGES if blocks_of(p)],
+    ids=lambda page: page.stem,
+)
 def test_code_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    # The workers of Spark, which would take the first python that is found.
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     matplotlib.use("agg")
     # What a page registers must not be there for the next one.
     monkeypatch.setattr(metrics._registry, "_own", dict(metrics._registry._own))
+    if page.stem == "spark":
+        # Where files are written is where Java was started, so a Java of its own.
+        code = "\n".join(blocks_of(page))
+        subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=tmp_path, check=True)
+        assert (tmp_path / "decided").is_dir()
+        return
     names = {}
     for block in blocks_of(page):
         exec(compile(block, str(page), "exec"), names)
