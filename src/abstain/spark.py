@@ -33,7 +33,8 @@ from abstain.summaries import Summary
 
 __all__ = ["apply", "decide", "summarise"]
 
-# So many summaries are merged at once: they come to a task as one batch of a few megabytes each.
+# From one level of the tree to the next so many times fewer tasks merge summaries, and at first at
+# most the square of that.
 FAN_IN = 8
 # Spark hands over batches of 10,000 rows. More at once are summed and decided about far quicker.
 ROWS_SUMMED = 2**20
@@ -170,7 +171,7 @@ def _widths(frame: Any) -> list[int]:
     """
     try:
         most = 2 * int(frame.sparkSession.sparkContext.defaultParallelism)
-    except Exception:  # Spark Connect has no context to ask
+    except (AttributeError, NotImplementedError):  # Spark Connect has no context to ask
         most = FAN_IN
     widths = [min(most, FAN_IN**2)]
     while widths[-1] > FAN_IN:
