@@ -23,7 +23,7 @@ def test_compact_rows_keep_what_estimators_read(weighted):
     weight = np.random.default_rng(0).integers(0, 3, 3_000).astype(float) if weighted else None
     compact = LabelledSummary(proba, y, weight).compact()
     full = np.ones(3_000) if weight is None else weight
-    assert len(compact.codes) <= 128
+    assert len(compact.codes) <= 4 * 512
     assert compact.weight.sum() == pytest.approx(full.sum())
     for label in range(2):
         here, there = y == label, compact.codes == label

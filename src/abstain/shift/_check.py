@@ -26,7 +26,7 @@ from abstain._inputs import (
 )
 from abstain.exceptions import AssumptionWarning, warn_user
 from abstain.shift._mixture_ratio import likelihood_ratio, simulated_ratio
-from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
+from abstain.summaries import BatchSummary, LabelledSummary, RowSummary, shortened
 
 __all__ = ["LabelShiftCheck", "check_label_shift", "label_shift_check"]
 
@@ -293,6 +293,9 @@ def _cells(
         np.take_along_axis(proba, best[:, None], axis=1)[:, 0]
         for proba, best in zip(sets, predicted, strict=True)
     ]
+    if k > 2:
+        # Compact validation data have fewer digits, and rows of one score must not part there.
+        top = [shortened(one) for one in top]
     by_prediction = [
         # Narrow integers are sorted by their digits, in one pass.
         (

@@ -20,6 +20,8 @@ __all__ = ["doubts"]
 # Shares of a batch: outside what the validation scores span, or not to be placed by any mixture.
 # Uncertain rows oversampled four to one stay below the second on real scores.
 _OUTSIDE = 0.1
+# By how much of itself a probability may have been rounded.
+_ROUNDED = 1e-6
 _MISFIT = 0.4
 # Expected total variation between the proportions and what they might be as well. It tracks the
 # real error.
@@ -131,7 +133,8 @@ def _share_outside(labelled: LabelledSummary, summary: BatchSummary) -> float:
         # Rows that were joined no longer tell how far they reached.
         return 0.0
     rows = labelled.proba if labelled.weight is None else labelled.proba[labelled.weight > 0]
-    low, high = rows.min(axis=0), rows.max(axis=0)
+    # Of compact validation data the ends have fewer digits than the rows that stand at them.
+    low, high = rows.min(axis=0) * (1 - _ROUNDED), rows.max(axis=0) * (1 + _ROUNDED)
     outside = np.zeros(len(summary.proba), dtype=bool)
     for column, least, most in zip(summary.proba.T, low, high, strict=True):
         outside |= (column < least) | (column > most)

@@ -8,6 +8,7 @@ from abstain.summaries._atoms import Windows as Windows
 from abstain.summaries._bins import Bins as Bins
 from abstain.summaries._bins import lower_edges as lower_edges
 from abstain.summaries._labelled import LabelledSummary as LabelledSummary
+from abstain.summaries._labelled import shortened as shortened
 from abstain.summaries._mergeable import Summary as Summary
 from abstain.summaries._replicates import LabelledReplicates as LabelledReplicates
 from abstain.summaries._replicates import Moves as Moves

@@ -15,10 +15,10 @@ import numpy as np
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.adapt import adapted
 
-__all__ = ["LabelledSummary"]
+__all__ = ["LabelledSummary", "shortened"]
 
 # Levels of certainty at which rows of two classes are joined.
-_LEVELS = 32
+_LEVELS = 512
 # Probabilities that are kept of rows of more classes, and their digits.
 _MOST_NUMBERS = 60_000
 _DIGITS = 7
@@ -109,7 +109,7 @@ class LabelledSummary:
         held_out = None if self.held_out is None else self.held_out._some()
         most = max(_MOST_NUMBERS // self.proba.shape[1], 1)
         if len(self.proba) <= most:
-            return replace(self, proba=_shortened(self.proba), held_out=held_out)
+            return replace(self, proba=shortened(self.proba), held_out=held_out)
         weight = np.ones(len(self.proba)) if self.weight is None else self.weight
         picked, counted = [], []
         for label in np.unique(self.labels[weight > 0]):
@@ -123,7 +123,7 @@ class LabelledSummary:
             counted.append(times * below[-1] / n)
         at = np.concatenate(picked)
         return type(self)(
-            _shortened(self.proba[at]),
+            shortened(self.proba[at]),
             self.labels[at],
             np.concatenate(counted),
             held_out=held_out,
@@ -152,8 +152,11 @@ class LabelledSummary:
         )
 
 
-def _shortened(proba: FloatArray) -> FloatArray:
-    """Return probabilities to so many digits that they are half as long when written."""
+def shortened(proba: FloatArray) -> FloatArray:
+    """Return probabilities to so many digits that they are half as long when written.
+
+    Whoever compares rows with compact ones shortens them as well, so that ties stay ties.
+    """
     # The least normal number stands in for 0, whose logarithm is not one.
     size = np.floor(np.log10(np.maximum(proba, np.finfo(np.float64).tiny)))
     unit = 10.0 ** np.minimum(_DIGITS - 1 - size, 300)
