@@ -202,6 +202,15 @@ def test_a_group_that_weighs_nothing_has_no_metric():
 
 
 @pytest.mark.filterwarnings("ignore:Too few rows")
+def test_numbers_of_the_frame_are_numbers():
+    pytest.importorskip("pandas")
+    decisions, y = few()
+    frame = evaluate(decisions, y, groups=["a", "b"] * 12).to_frame()
+    assert frame["n"].dtype.kind == "i"
+    assert {frame[name].dtype.kind for name in ("abstention_rate", "all", "kept_low")} == {"f"}
+
+
+@pytest.mark.filterwarnings("ignore:Too few rows")
 @pytest.mark.parametrize("gap", [None, np.nan, float("nan")])
 def test_rows_without_a_group_are_one_of_their_own(gap):
     decisions, y = few()

@@ -131,7 +131,7 @@ def test_priors_are_those_of_the_decisions_with_their_interval(decided):
     assert (high >= display.target).all()
     assert 0.01 < (high - low)[1] < 0.2
     assert set(legend(display)) == {
-        "source", "target, estimated (90% interval)", "target, true",
+        "validation", "batch, estimated (90% interval)", "batch, true",
     }  # fmt: skip
 
 
@@ -143,7 +143,7 @@ def test_a_policy_that_cannot_estimate_again_shows_what_it_was_made_with(decided
     display = PriorsDisplay.from_decisions(bare)
     assert display.interval is None
     assert (display.target == decisions.priors).all()
-    assert legend(display) == ["source", "target, estimated"]
+    assert legend(display) == ["validation", "batch, estimated"]
 
 
 def test_priors_of_arrays():
@@ -176,6 +176,13 @@ def test_confusion_by_hand():
     np.testing.assert_allclose(expected.before, [[0.5, 2.4], [1.5, 0.6]])
     np.testing.assert_allclose(expected.withheld, [0.6, 0.4])
     assert expected.ax_.get_ylabel() == "true class (expected)"
+
+
+def test_confusion_writes_nothing_where_there_was_nothing():
+    before, kept = np.array([[5.0, 0.0], [0.04, 3.0]]), np.array([[4.0, 0.0], [0.0, 3.0]])
+    display = ConfusionAbstentionDisplay(before, kept, ["a", "b"]).plot()
+    cells = [text.get_text() for text in display.ax_.texts]
+    assert cells == ["4\nof 5", "1\n(20%)", "3\nof 3", "0\n(1%)"]
 
 
 def test_confusion_of_many_classes_is_not_written_out():

@@ -253,8 +253,9 @@ def to_native_frame(
 
 
 def _with_gaps(values: Any, backend: Any) -> Any:
-    """Return a list as objects for pandas, where a gap would turn whole numbers into fractions."""
-    if isinstance(values, list) and "pandas" in str(backend):
+    """Return a list with gaps as objects for pandas, where whole numbers would be fractions."""
+    gaps = isinstance(values, list) and any(value is None for value in values)
+    if gaps and "pandas" in str(backend):
         array = np.empty(len(values), dtype=object)
         array[:] = values
         return array

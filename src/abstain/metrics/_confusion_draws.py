@@ -35,6 +35,8 @@ MANY_ROWS = 20_000
 MOST_CLASSES = 32
 # A count expected below this is drawn as a binomial one.
 SMALL_COUNT = 50.0
+# A count expected below this never comes true, and what it moves by could be no number.
+_LEAST_COUNT = 1e-200
 # Drawn matrices, and moved probabilities, are held this many entries at a time (64 MiB).
 _MOST_ENTRIES = 2**23
 # Those of many classes this many, with all that is made of them.
@@ -218,7 +220,7 @@ def moved_shares(
     else:
         moved = moves.of(np.ascontiguousarray(summary.proba[rows]))
         now = np.stack([sums.of(one * weight) for one in _by_class(moved)], axis=1)
-    factor = np.divide(now, then, out=np.ones_like(now), where=then > 0)
+    factor = np.divide(now, then, out=np.ones_like(now), where=then > _LEAST_COUNT)
     return factor[..., :n_classes], factor[..., n_classes:]
 
 

@@ -23,9 +23,10 @@ DARK = 0.55
 class ConfusionAbstentionDisplay(DecisionsDisplay):
     """Confusion matrix of the kept rows, with a column for what is withheld of each class.
 
-    Each cell says how many rows are kept of how many there were before abstaining. Its shade is
-    the share of the true class that is kept there or, in the last column, withheld. Make one
-    with :meth:`from_decisions`, :meth:`from_estimator` or :meth:`from_predictions`.
+    Each cell says how many rows are kept of how many there were before abstaining, and nothing
+    where there were none. Its shade is the share of the true class that is kept there or, in the
+    last column, withheld. Make one with :meth:`from_decisions`, :meth:`from_estimator` or
+    :meth:`from_predictions`.
 
     Parameters
     ----------
@@ -113,10 +114,12 @@ class ConfusionAbstentionDisplay(DecisionsDisplay):
 
     def _write_cells(self, shares: FloatArray) -> None:
         k = len(self.classes)
-        size = 10 if k <= 5 else 7
+        size = 10 if k <= 5 else 8
         for row, column in np.ndindex(k, k + 1):
             if column < k:
                 number, total = self.kept.item(row, column), self.before.item(row, column)
+                if round(total, 1) == 0:
+                    continue
                 text = f"{_count(number)}\nof {_count(total)}"
             else:
                 text = f"{_count(self.withheld.item(row))}\n({shares[row, column]:.0%})"

@@ -181,9 +181,9 @@ class PriorsDisplay:
         width = 0.38
         self.ax_.bar(
             place - width / 2, self.source, width, color=COLORS["before"], alpha=0.7,
-            label="source",
+            label="validation",
         )  # fmt: skip
-        label = "target, estimated" + ("" if self.interval is None else " (90% interval)")
+        label = "batch, estimated" + ("" if self.interval is None else " (90% interval)")
         reach = None if self.interval is None else np.abs(self.interval.T - self.target)
         self.ax_.bar(
             place + width / 2, self.target, width, color=COLORS["after"], yerr=reach,
@@ -192,7 +192,7 @@ class PriorsDisplay:
         if self.true is not None:
             self.ax_.plot(
                 place + width / 2, self.true, linestyle="none", marker="D", markersize=7,
-                markerfacecolor=COLORS["withheld"], markeredgecolor="black", label="target, true",
+                markerfacecolor=COLORS["withheld"], markeredgecolor="black", label="batch, true",
             )  # fmt: skip
         self.ax_.set(ylabel="share of the rows", title="Class proportions", ylim=(0, None))
         many = len(place) > MANY_CLASSES
