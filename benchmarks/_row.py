@@ -24,19 +24,31 @@ class Row:
     at_least: float | None = None
     unit: str = "s"
 
+    @property
+    def ratio(self) -> float:
+        """Ours / theirs, or theirs / ours where the goal is to be so many times faster."""
+        return self.ours / self.theirs if self.at_least is None else self.theirs / self.ours
+
+    @property
+    def goal(self) -> str:
+        """The goal in words; empty where there is none."""
+        if self.at_least is not None:
+            return f">= {self.at_least:g}x faster"
+        return "" if self.at_most is None else f"<= {self.at_most:g}x"
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the goal is met; None where there is none."""
+        if self.at_least is not None:
+            return self.ratio >= self.at_least
+        return None if self.at_most is None else self.ratio <= self.at_most
+
     def text(self) -> str:
         """Return the row as a line of the table."""
-        if self.at_least is not None:
-            ratio, goal = self.theirs / self.ours, f">= {self.at_least:g}x faster"
-            met = ratio >= self.at_least
-        else:
-            ratio = self.ours / self.theirs
-            goal = "" if self.at_most is None else f"<= {self.at_most:g}x"
-            met = self.at_most is None or ratio <= self.at_most
-        verdict = "" if not goal else ("met" if met else "MISSED")
+        verdict = {None: "", True: "met", False: "MISSED"}[self.met]
         return (
             f"{self.what:<58} {self.ours:>10.4g} {self.unit:<2} {self.peer:<24} "
-            f"{self.theirs:>10.4g} {self.unit:<2} {ratio:>8.2f}  {goal:<16} {verdict}"
+            f"{self.theirs:>10.4g} {self.unit:<2} {self.ratio:>8.2f}  {self.goal:<16} {verdict}"
         )
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from abstain.metrics import WeightedKappa
+from benchmarks._batches import rows
 from benchmarks._peers import abstention
 from benchmarks._row import Row, best_of
 
-N, CLASSES = 1_000_000, 5
+N, CLASSES = rows(1_000_000), 5
 
 
 def run() -> Iterator[Row]:

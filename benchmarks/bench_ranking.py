@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from abstain.metrics import AUROC, AveragePrecision, RankingMetric, SensitivityAtSpecificity
+from benchmarks._batches import rows
 from benchmarks._peers import abstention
 from benchmarks._row import Row, best_of
 
@@ -13,9 +14,9 @@ BINS = 65_536
 
 
 def run() -> Iterator[Row]:
-    for n in (1_000_000, 10_000_000):
+    for n in dict.fromkeys((rows(1_000_000), rows(10_000_000))):
         yield from _against_argsort(n)
-    yield from _curves(1_000_000)
+    yield from _curves(rows(1_000_000))
     yield from _algorithm_1()
 
 

@@ -17,7 +17,17 @@ from numpy.typing import NDArray
 from abstain import Abstainer
 from abstain.exceptions import AssumptionWarning
 
-__all__ = ["SOURCES", "ChunkTable", "Part", "Source", "cbpe", "chunk_table", "nannyml"]
+__all__ = [
+    "SOURCES",
+    "ChunkTable",
+    "Estimated",
+    "Part",
+    "Source",
+    "cbpe",
+    "chunk_table",
+    "chunks",
+    "nannyml",
+]
 
 _CARDS = ("highstreet_card", "prepaid_card", "upmarket_card")
 
@@ -122,9 +132,9 @@ def chunk_table(name: str) -> ChunkTable:
     abstainer.fit(reference.scores, reference.y)
     rows = list(_decided(abstainer, analysis, source.chunk))
     errors, covered, extreme, warned = (np.array(column) for column in zip(*rows, strict=True))
-    theirs = cbpe(source, reference.frame, analysis.frame)
+    theirs = cbpe(source, reference.frame, analysis.frame)["accuracy"].value
     correct = analysis.frame[source.prediction].to_numpy() == analysis.y
-    realised = [float(correct[rows].mean()) for rows in _chunks(len(correct), source.chunk)]
+    realised = [float(correct[rows].mean()) for rows in chunks(len(correct), source.chunk)]
     return ChunkTable(
         name=name,
         chunks=len(errors),
@@ -140,7 +150,7 @@ def chunk_table(name: str) -> ChunkTable:
 def _decided(
     abstainer: Abstainer, analysis: Part, size: int
 ) -> Iterator[tuple[float, bool, bool, bool]]:
-    for rows in _chunks(len(analysis.y), size):
+    for rows in chunks(len(analysis.y), size):
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             decisions = abstainer.decide(analysis.scores[rows])
@@ -152,12 +162,24 @@ def _decided(
         yield estimated.value - realised, low <= realised <= high, bool(edge), warned
 
 
-def _chunks(n: int, size: int) -> list[slice]:
+def chunks(n: int, size: int) -> list[slice]:
+    """Return where each chunk of so many rows is; the last may be shorter."""
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
-def cbpe(source: Source, reference: Any, analysis: Any) -> NDArray[Any]:
-    """Return the accuracy that NannyML's CBPE estimates of each chunk."""
+@dataclass(frozen=True, eq=False)
+class Estimated:
+    """What CBPE says of each chunk: the metric, and its bounds of three sampling errors."""
+
+    value: NDArray[Any]
+    low: NDArray[Any]
+    high: NDArray[Any]
+
+
+def cbpe(
+    source: Source, reference: Any, analysis: Any, metrics: tuple[str, ...] = ("accuracy",)
+) -> dict[str, Estimated]:
+    """Return what NannyML's CBPE estimates of each chunk, by NannyML's name of each metric."""
     two = isinstance(source.proba, str)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -166,10 +188,17 @@ def cbpe(source: Source, reference: Any, analysis: Any) -> NDArray[Any]:
             y_pred=source.prediction,
             y_true=source.truth,
             problem_type=f"classification_{'binary' if two else 'multiclass'}",
-            metrics=["accuracy"],
+            metrics=[*metrics],
             chunk_size=source.chunk,
         )
         estimator.fit(reference)
         found = estimator.estimate(analysis).filter(period="analysis").to_df()
-    values: NDArray[Any] = found[("accuracy", "value")].to_numpy(float)
-    return values
+    return {
+        metric: Estimated(
+            *(
+                found[(metric, column)].to_numpy(float)
+                for column in ("value", "lower_confidence_boundary", "upper_confidence_boundary")
+            )
+        )
+        for metric in metrics
+    }

@@ -19,7 +19,7 @@ from abstain import calibration, metrics
 from benchmarks.honesty.sets import as_proba
 from benchmarks.honesty.shifts import Split
 
-__all__ = ["PEERS", "Peers"]
+__all__ = ["PEERS", "Peers", "by_confidence"]
 
 PEERS = ("CBPE", "ATC", "DoC", "validation")
 
@@ -44,19 +44,26 @@ class Peers:
         yield "CBPE", expected(metric, self._batch, self._cbpe), truth
         yield "validation", at_validation, truth
         if name == "accuracy" and len(np.unique(self._split.y_val)) == n_classes:
-            val, batch = self._scaled()
-            yield "ATC", thresholded(val, batch, at_validation), truth
-            yield "DoC", at_validation + float(batch.mean() - val.mean()), truth
+            predictions = self._val.argmax(axis=1), self._batch.argmax(axis=1)
+            for peer, value in by_confidence(self._split, *predictions).items():
+                yield peer, value, truth
 
-    def _scaled(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the largest probabilities after scaling by a temperature."""
-        scaling = calibration.get("temperature", scale=self._split.scale)
-        scaling.fit(self._split.scores_val, self._split.y_val)
-        val, batch = (
-            np.asarray(scaling.predict_proba(scores)).max(axis=1)
-            for scores in (self._split.scores_val, self._split.scores)
-        )
-        return val, batch
+
+def by_confidence(
+    split: Split, prediction_val: NDArray[Any], prediction: NDArray[Any]
+) -> dict[str, float]:
+    """Return the accuracy by ATC and DoC: from how probable, scaled, the predicted classes are."""
+    scaling = calibration.get("temperature", scale=split.scale)
+    scaling.fit(split.scores_val, split.y_val)
+    val, batch = (
+        np.asarray(scaling.predict_proba(scores))[np.arange(len(chosen)), chosen]
+        for scores, chosen in ((split.scores_val, prediction_val), (split.scores, prediction))
+    )
+    accuracy = float(np.mean(prediction_val == split.y_val))
+    return {
+        "ATC": thresholded(val, batch, accuracy),
+        "DoC": accuracy + float(batch.mean() - val.mean()),
+    }
 
 
 def thresholded(val: NDArray[Any], batch: NDArray[Any], accuracy: float) -> float:

@@ -236,8 +236,10 @@ def missing(name: str) -> str | None:
     group = next(group for group, names in GROUPS.items() if name in names)
     if group in ("predictions", "paper"):
         file = {"imdb": "imdb", "retinopathy": "dr"}.get(name, name)
-        path = _folder() / group / f"{file}.npz"
-        return None if path.exists() else f"{path} is not there; set ABSTAIN_DATA"
+        inside = f"{group}/{file}.npz"
+        if (_folder() / inside).exists():
+            return None
+        return f"{inside} is not in the folder that the variable ABSTAIN_DATA names"
     if group in ("statsmodels", "nannyml") and importlib.util.find_spec(group) is None:
         return f"the package {group} is not installed (pip install --group bench)"
     return None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from benchmarks.honesty.sets import Pool, as_proba
 
-__all__ = ["SHIFTS", "Shift", "Split", "split"]
+__all__ = ["SHIFTS", "Shift", "Split", "drawn", "split"]
 
 Shift = Literal["none", "label", "other"]
 SHIFTS: tuple[Shift, ...] = ("none", "label", "other")
@@ -26,7 +26,10 @@ UNCERTAIN = 4.0
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Labelled validation rows, and a batch whose labels are for judging."""
+    """Labelled validation rows, and a batch whose labels are for judging.
+
+    ``proportions`` are those that the labels of a label-shifted batch were drawn with.
+    """
 
     scores_val: NDArray[Any]
     y_val: NDArray[Any]
@@ -34,24 +37,45 @@ class Split:
     y: NDArray[Any]
     scale: Literal["probabilities", "logits"]
     seed: int
+    proportions: NDArray[Any] | None = None
 
 
 def split(pool: Pool, shift: Shift, run: int) -> Split:
     """Return the split of that number, of sizes that vary between 300 and 2,000 rows."""
+    return drawn(pool, shift, run)[0]
+
+
+def drawn(
+    pool: Pool, shift: Shift, run: int, *, size: int | None = None
+) -> tuple[Split, NDArray[Any]]:
+    """Return the split of that number, and the rows of the pool that are in neither part.
+
+    With ``size`` both parts are of so many rows, or as many as there are for the shift.
+    """
     seed = zlib.crc32(f"{pool.name} {shift} {run}".encode())
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(pool.y))
     n_val, n_batch = (_size(rng, len(order)) for _ in range(2))
+    if size is not None:
+        n_val = n_batch = size
     val, rest = order[:n_val], order[n_val:]
+    proportions = None
     if shift == "label":
-        batch = _label_shift(rng, pool, rest, n_batch)
+        batch, proportions = _label_shift(rng, pool, rest, n_batch)
     elif shift == "other":
         batch = _uncertain_rows(rng, pool, rest, n_batch)
     else:
         batch = rest[:n_batch]
-    return Split(
-        pool.scores[val], pool.y[val], pool.scores[batch], pool.y[batch], pool.scale, seed % 2**31
+    part = Split(
+        pool.scores[val],
+        pool.y[val],
+        pool.scores[batch],
+        pool.y[batch],
+        pool.scale,
+        seed % 2**31,
+        proportions,
     )
+    return part, np.setdiff1d(rest, batch)
 
 
 def _size(rng: np.random.Generator, n_pool: int) -> int:
@@ -61,7 +85,7 @@ def _size(rng: np.random.Generator, n_pool: int) -> int:
 
 def _label_shift(
     rng: np.random.Generator, pool: Pool, rest: NDArray[Any], size: int
-) -> NDArray[Any]:
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Subsample to other class proportions, as many rows as there are for them."""
     of_class = [rest[pool.y[rest] == k] for k in range(pool.n_classes)]
     there = np.array([len(rows) for rows in of_class])
@@ -73,9 +97,8 @@ def _label_shift(
         if most >= least:
             break
     counts = np.minimum(rng.multinomial(min(size, most), proportions), there)
-    return rng.permutation(
-        np.concatenate([rows[:n] for rows, n in zip(of_class, counts, strict=True)])
-    )
+    batch = np.concatenate([rows[:n] for rows, n in zip(of_class, counts, strict=True)])
+    return rng.permutation(batch), proportions
 
 
 def _proportions(rng: np.random.Generator, usual: NDArray[Any]) -> NDArray[Any]:
