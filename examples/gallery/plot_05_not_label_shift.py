@@ -1,0 +1,113 @@
+"""
+When it is not label shift
+==========================
+
+Every estimate without labels rests on an assumption. Here it is broken: a model that
+tells dear from cheap districts of California was validated mostly around Los Angeles
+and is used mostly around San Francisco. What a score *means* has changed, and scores
+alone cannot tell how. What does the library do?
+"""
+
+# %%
+# The data
+# --------
+# From NannyML's installed package: scores and labels of the validation districts, and
+# scores of 2,000 others. Their labels exist too, but the model's owner would not have
+# them.
+
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+import abstain
+from abstain.exceptions import AssumptionWarning
+
+folder = Path(find_spec("nannyml").submodule_search_locations[0]) / "datasets" / "data"
+reference = pd.read_csv(folder / "california_housing_reference.csv")
+later = pd.read_csv(folder / "california_housing_analysis.csv")[3_000:5_000]
+y_new = pd.read_csv(folder / "california_housing_analysis_gt.csv")["clf_target"][
+    3_000:5_000
+]
+
+# %%
+# It says so
+# ----------
+# Before anything is adapted it is checked whether *some* mixture of the validation
+# data's classes scores like the new districts. None does. So nothing is adapted, and
+# a warning says what to do.
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always", AssumptionWarning)
+    from_scores = abstain.estimate(
+        reference["y_pred_proba"],
+        reference["clf_target"],
+        later["y_pred_proba"],
+        "accuracy",
+        prediction_val=reference["y_pred"],
+        prediction=later["y_pred"],
+        random_state=0,
+    )
+print(caught[0].message)
+
+# %%
+# Do what it says: label some rows
+# --------------------------------
+# A hundred and fifty new districts, picked at random, are looked up. They become the
+# validation data for the rest; being a sample of it, they need no adapting.
+
+picked = np.random.default_rng(0).permutation(len(later)) < 150
+few, rest = later[picked], later[~picked]
+from_labels = abstain.estimate(
+    few["y_pred_proba"],
+    y_new[picked],
+    rest["y_pred_proba"],
+    "accuracy",
+    prediction_val=few["y_pred"],
+    prediction=rest["y_pred"],
+    shift="none",
+    random_state=0,
+)
+true = (later["y_pred"] == y_new).mean()
+print("from the scores alone:  ", from_scores["accuracy"])
+print("with 150 labelled rows: ", from_labels["accuracy"])
+print(f"true:                    {true:.4f}")
+
+# %%
+# Before and after
+# ----------------
+
+claims = {
+    "at validation": (reference["y_pred"] == reference["clf_target"]).mean(),
+    "from scores alone\n(with a warning)": from_scores["accuracy"].value,
+    "with 150 labels": from_labels["accuracy"].value,
+}
+intervals = [from_scores["accuracy"].interval, from_labels["accuracy"].interval]
+colors = ["#4D4D4D", "#D55E00", "#0072B2"]
+
+figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
+ax.axvline(true, color="black", linestyle="--", label="true")
+ax.scatter(claims.values(), range(3), color=colors, s=60, zorder=3)
+ax.hlines(
+    [1, 2], *zip(*intervals, strict=True), color=colors[1:], linewidth=4, alpha=0.5
+)
+ax.set_yticks(range(3), claims)
+ax.set(xlabel="accuracy in the new districts, with 90% intervals", ylim=(2.6, -0.6))
+ax.set_title("What is claimed, and what is true")
+ax.grid(axis="x", color="0.92")
+ax.legend(frameon=False)
+plt.show()
+
+# sphinx_gallery_start_ignore
+assert from_scores.assumption.assumed == "same-given-score"
+assert from_scores["accuracy"].value - true > 0.15
+assert intervals[1][0] < true < intervals[1][1]
+# sphinx_gallery_end_ignore
+
+# %%
+# **What to conclude:** where what a score means has changed, scores alone overstate
+# the accuracy by far, the warning says that they may, and 150 random labels are
+# enough to get the truth into the interval.
