@@ -1,10 +1,15 @@
-"""How the documentation is built: Sphinx, MyST Markdown, numpydoc."""
+"""How the documentation is built: Sphinx, MyST Markdown, numpydoc, sphinx-gallery."""
 
-import importlib
-import inspect
+import logging
+import sys
 from pathlib import Path
 
 import abstain
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+import live_report  # noqa: E402 - found by the line above
+import reference  # noqa: E402
 
 project = "abstain"
 author = "The abstain developers"
@@ -12,75 +17,53 @@ copyright = "2026, the abstain developers"  # noqa: A001 - Sphinx's own name
 version = release = abstain.__version__
 
 extensions = [
+    "formulas",
+    "matplotlib.sphinxext.plot_directive",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
 ]
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_templates"]
+templates_path = ["_templates"]
 # Methods inherited from scikit-learn refer to its own pages.
 suppress_warnings = ["ref.ref"]
 
-html_theme = "furo"
-html_title = "abstain"
+# Pictures are drawn by the code beside them, each in a fresh namespace.
+plot_basedir = str(HERE)
+plot_html_show_source_link = False
+plot_html_show_formats = False
+plot_formats = [("svg", 100)]
+plot_rcparams = {"figure.autolayout": False}
 
-# The reference lists every public name of every room, so that none can be forgotten.
-ROOMS = {
-    "abstain": "The whole flow",
-    "abstain.estimation": "Estimates",
-    "abstain.exceptions": "Errors and warnings",
-    "abstain.calibration": "Calibration",
-    "abstain.shift": "Label shift",
-    "abstain.metrics": "Metrics",
-    "abstain.scores": "Scores of uncertainty",
-    "abstain.regions": "Regions: what is withheld",
-    "abstain.rules": "Rules: what is predicted",
-    "abstain.certificates": "Certificates: what labels prove",
-    "abstain.monitoring": "Streams",
-    "abstain.classifier": "Around an estimator",
-    "abstain.evaluation": "Evaluation",
-    "abstain.datasets": "Data",
-    "abstain.plots": "Pictures",
-    "abstain.report": "The report",
-    "abstain.arrow": "Arrow streams",
-    "abstain.dask": "Dask",
-    "abstain.spark": "Spark",
-    "abstain.sql": "SQL",
-    "abstain.cuda": "GPUs",
-    "abstain.onnx": "ONNX",
-    "abstain.mlflow": "MLflow",
-    "abstain.torch": "PyTorch",
-    "abstain.keras": "Keras",
-    "abstain.paper": "The paper's experiments",
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "capture_repr": (),  # an estimator's own HTML would be shown otherwise
+    "download_all_examples": False,
+    "image_srcset": ["2x"],
+    "min_reported_time": 1_000,  # how long an example took is nobody's concern
+    "remove_config_comments": True,
+    "show_memory": False,
+    "within_subsection_order": "FileNameSortKey",
+    "write_computation_times": False,
 }
 
+html_math_renderer = "mathml"
+html_theme = "furo"
+html_title = "abstain"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_extra_path = ["_live"]
 
-def _reference():
-    parts, seen = ["# Reference"], set()
-    for module, title in ROOMS.items():
-        loaded = importlib.import_module(module)
-        values = {name: getattr(loaded, name) for name in sorted(loaded.__all__)}
-        # What stands at the front door is not listed again in its room.
-        new = {
-            name: value
-            for name, value in values.items()
-            if (inspect.isclass(value) or inspect.isroutine(value)) and value not in seen
-        }
-        seen.update(new.values())
-        names = "\n".join(f"   {module}.{name}" for name in new)
-        parts.append(
-            f"## {title}\n\n```{{eval-rst}}\n.. autosummary::\n   :toctree: generated\n\n"
-            f"{names}\n```"
-        )
-    return "\n\n".join(parts) + "\n"
-
-
-_page = Path(__file__).parent / "api" / "index.md"
-_page.parent.mkdir(exist_ok=True)
-_page.write_text(_reference(), encoding="utf-8")
+# A package of the theme turns on messages of every library, ours included.
+logging.getLogger("abstain").setLevel(logging.WARNING)
+reference.write()
+live_report.write()

@@ -15,7 +15,9 @@ import pytest
 from abstain import metrics
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = sorted(DOCS.glob("*.md")) + sorted((DOCS / "guide").glob("*.md"))
+WRITTEN = ("*.md", "guide/*.md", "how-to/*.md", "coming-from/*.md")
+PAGES = [page for pattern in WRITTEN for page in sorted(DOCS.glob(pattern))]
+PAGES.remove(DOCS / "start.md")  # test_commands.py runs it, commands and all
 
 
 def blocks_of(page):
@@ -24,17 +26,30 @@ def blocks_of(page):
 
 
 JAVA = shutil.which("java") is not None or "JAVA_HOME" in os.environ
+
+
+def needs(package):
+    return pytest.mark.skipif(find_spec(package) is None, reason=f"{package} is not installed")
+
+
 # What a page needs that may not be here, and what its engine warns of on its own account.
+PEERS = {"abstention": "abstention", "mapie": "mapie", "nannyml": "nannyml", "quapy": "quapy",
+         "scikit-fallback": "skfb"}  # fmt: skip
 MARKS = {
+    **{
+        page: [needs(package), pytest.mark.filterwarnings("ignore")]
+        for page, package in PEERS.items()
+    },
+    "deep-net": [needs("torch"), needs("onnxruntime")],
     "dask": [
-        pytest.mark.skipif(find_spec("dask") is None, reason="dask is not installed"),
+        needs("dask"),
         pytest.mark.filterwarnings("ignore:The inplace keyword:DeprecationWarning"),
     ],
     # It is run where a device is, by tests/gpu.
     "gpu": [pytest.mark.skip(reason="needs a GPU; tests/gpu runs it")],
     "spark": [
         pytest.mark.slow,
-        pytest.mark.skipif(find_spec("pyspark") is None, reason="pyspark is not installed"),
+        needs("pyspark"),
         pytest.mark.skipif(not JAVA, reason="there is no Java here (default-jre-headless)"),
         pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning"),
     ],
@@ -44,7 +59,7 @@ MARKS = {
 @pytest.mark.parametrize(
     "page",
     [pytest.param(p, marks=MARKS.get(p.stem, [])) for p in PAGES if blocks_of(p)],
-    ids=lambda page: page.stem,
+    ids=lambda page: str(page.relative_to(DOCS).with_suffix("")),
 )
 def test_code_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
