@@ -8,7 +8,7 @@ EXTRAS := arrow,cli,dask,dataframes,excel,mlflow,onnx,plots,sql
 # `make test TORCH=` goes without, and skips the tests of that bridge.
 TORCH ?= torch==2.13.0
 
-.PHONY: setup demo test test-slow test-oldest test-pythons fuzz coverage lint bench docs clean
+.PHONY: setup demo test test-slow test-oldest test-pythons fuzz coverage lint bench docs proof clean
 
 setup: $(VENV)/.setup
 
@@ -67,12 +67,20 @@ lint: $(VENV)/.test
 bench: $(VENV)/.bench $(VENV)/.spark
 	$(BIN)/python -m benchmarks
 
-docs: $(VENV)/.docs
-	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build
+# The site, with every picture and the gallery drawn anew where their code has changed.
+docs: .venv-docs/.ready
+	.venv-docs/bin/sphinx-build -W --keep-going -q docs docs/_build
 	@echo "docs/_build/index.html"
 
+# Ours beside the peers on the same data, seeds and splits, into the page `docs/evidence.md`.
+# The pages about coming from a peer are run here too, since the peers are.
+proof: .venv-proof/.ready
+	.venv-proof/bin/python -m pytest -q tests/proof tests/docs/test_guides.py -k "proof or coming"
+	.venv-proof/bin/python -m benchmarks.proof --json .venv-proof/proof.json
+
 clean:
-	rm -rf .venv .venv-* .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis docs/_build docs/api abstain-demo build dist
+	rm -rf .venv .venv-* .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis abstain-demo build dist
+	rm -rf docs/_build docs/_live docs/api docs/gallery
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The demo needs two extras only, and should not make a newcomer wait for the others.
@@ -88,9 +96,18 @@ $(VENV)/.setup: $(VENV)/.demo
 	@touch $@
 
 # pip reads dependency groups from pyproject.toml since 25.1.
-$(VENV)/.test $(VENV)/.docs $(VENV)/.bench: $(VENV)/.%: $(VENV)/.setup
+$(VENV)/.test $(VENV)/.bench: $(VENV)/.%: $(VENV)/.setup
 	$(PIP) install --upgrade "pip>=25.1"
 	$(PIP) install --group $*
+	@touch $@
+
+# The documentation and the peers have environments of their own, without torch. NannyML brings
+# gigabytes along, of which the gallery needs the data sets alone.
+.venv-docs/.ready .venv-proof/.ready: .venv-%/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip --quiet --disable-pip-version-check install --upgrade "pip>=25.1"
+	.venv-$*/bin/python -m pip --quiet install --editable ".[cli,plots]" --group $*
+	$(if $(filter docs,$*),.venv-docs/bin/python -m pip --quiet install --no-deps "nannyml==0.13.1")
 	@touch $@
 
 # The report is tested in a real browser. Where none can be had its tests are skipped, and say so.
