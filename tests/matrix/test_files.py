@@ -12,7 +12,7 @@ STORABLE = [cell for cell in CELLS if cell.storable]
 NOT_STORABLE = [cell for cell in CELLS if not cell.storable]
 
 
-@pytest.mark.parametrize("cell", one_in(2, STORABLE))
+@pytest.mark.parametrize("cell", one_in(3, STORABLE))
 def test_a_loaded_policy_decides_the_same(cell, tmp_path):
     decisions, data = decided(cell), batch(cell.classes)
     decisions.policy.save(tmp_path / "policy.json")
