@@ -18,6 +18,12 @@ from abstain.shift import KnownPriors
 from abstain.summaries import LabelledSummary
 
 
+@pytest.fixture
+def few_batches(monkeypatch):
+    """A few batches are enough where the back-test is not what is tested."""
+    monkeypatch.setattr("abstain.report._trust.N_SHIFTS", 4)
+
+
 def chosen(report):
     return report.facts["steps"][report.facts["chosen"]]
 
@@ -233,6 +239,7 @@ def least_probable(proba):
     return proba.min(axis=1)
 
 
+@pytest.mark.usefixtures("few_batches")
 @pytest.mark.parametrize(
     "settings",
     [
@@ -267,6 +274,7 @@ def test_any_way_of_deciding_has_a_report(clinic, settings, monkeypatch):
     assert (report.facts["trust"]["certificate"] is not None) == ("confidence" in settings)
 
 
+@pytest.mark.usefixtures("few_batches")
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_dropout_has_every_position(n_classes):
     simulate = simulate_binary_normal if n_classes == 2 else simulate_four_class_normal
@@ -299,6 +307,7 @@ def report_at(clinic, level, **options):
     return Report(decisions, scores_val=clinic.scores_val, y_val=clinic.y_val, **options)
 
 
+@pytest.mark.usefixtures("few_batches")
 def test_every_interval_of_the_page_is_at_the_level(clinic):
     half, most = (report_at(clinic, level) for level in (0.5, 0.95))
     for width in (
@@ -339,6 +348,7 @@ def test_a_class_with_few_labels_does_not_stop_the_back_test(four_classes):
     assert all(point["priors"][3] == 0 for point in bare["points"])
 
 
+@pytest.mark.usefixtures("few_batches")
 def test_what_was_assumed_is_said(clinic, report, binary):
     found = report.facts["assumption"]
     assert found["assumed"] == "label-shift"
@@ -365,6 +375,7 @@ def doubtful(clinic):
     return Report(decisions, scores_val=clinic.scores_val, y_val=clinic.y_val)
 
 
+@pytest.mark.usefixtures("few_batches")
 def test_doubts_are_a_notice_near_the_top(doubtful, report):
     facts = doubtful.facts
     assert facts["assumption"]["assumed"] == "same-given-score"
@@ -393,6 +404,7 @@ def test_a_target_comes_with_how_sure_it_is(clinic):
     assert report.facts["target"] in report.to_html()
 
 
+@pytest.mark.usefixtures("few_batches")
 @pytest.mark.parametrize("metric", ["auroc", "sensitivity@specificity=0.9", "accuracy"])
 @pytest.mark.parametrize("withheld", ["all", "none"])
 def test_all_or_none_withheld(clinic, metric, withheld):
@@ -419,6 +431,7 @@ def test_one_row(clinic, metric):
     assert "<!DOCTYPE html>" in report.to_html()
 
 
+@pytest.mark.usefixtures("few_batches")
 def test_costs_come_from_the_decisions(clinic, binary):
     assert not Report(binary).facts["costs"]["given"]
     cost = Cost(abstain=2, errors=[[0, 1], [9, 0]])
@@ -509,6 +522,7 @@ def test_mistakes_are_explained(binary, options, message):
         _ = Report(binary, **options).facts
 
 
+@pytest.mark.usefixtures("few_batches")
 def test_very_many_groups_are_joined(binary, monkeypatch):
     facts = Report(binary, groups=np.arange(1_500) % 100).facts
     assert len(facts["groups"]["names"]) == 100
