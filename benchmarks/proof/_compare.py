@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.proof._lead import ENOUGH, Lead
+
 __all__ = ["Compared", "Paired", "gap_figures", "gap_text", "lost_text", "percent"]
 
 OURS = "ours"
-#: So many standard errors make a difference clear.
-CLEAR = 2.0
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,9 @@ class Paired:
 
     def against(self, peer: str) -> tuple[float, float]:
         """Return the mean of a peer's error minus ours, and its standard error."""
-        off = np.array([run.get(peer, np.nan) - run.get(OURS, np.nan) for run in self.runs])
-        off = off[~np.isnan(off)]
-        if not len(off):
-            return np.nan, np.nan
-        spread = off.std(ddof=1) / np.sqrt(len(off)) if len(off) > 1 else np.nan
-        return float(off.mean()), float(spread)
+        ours, theirs = ([run.get(name, np.nan) for run in self.runs] for name in (OURS, peer))
+        lead = Lead.of(ours, theirs, greater_is_better=False)
+        return lead.difference, lead.error
 
     def mean(self, column: str) -> float:
         """Return the mean of another figure."""
@@ -84,7 +81,7 @@ class Compared:
 
 def is_clear(line: Mapping[str, Any]) -> bool:
     """Tell whether the best peer's gap is more than chance makes."""
-    return bool(abs(line["gap"]) > CLEAR * line["gap_error"])
+    return bool(abs(line["gap"]) > ENOUGH * line["gap_error"])
 
 
 def gap_text(gap: Mapping[str, Any]) -> str:

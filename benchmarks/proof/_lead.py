@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["Lead", "counted"]
+__all__ = ["ENOUGH", "Lead", "counted"]
 
 #: So many standard errors are taken to be more than chance.
 ENOUGH = 2.0
