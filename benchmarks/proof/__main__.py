@@ -29,6 +29,10 @@ def main(arguments: list[str] | None = None) -> int:
     modules = {name: module_of(name) for name in _there()}
     if chosen.again:
         facts = json.loads(chosen.again.read_text())
+        if chosen.section and chosen.section not in facts["sections"]:
+            sys.exit(
+                f"{chosen.again} has no {chosen.section}, only {', '.join(facts['sections'])}"
+            )
     else:
         os.environ.update(ONE_THREAD)
         if chosen.quick:

@@ -136,6 +136,13 @@ def test_figures_are_kept_and_make_the_same_page_again(alone, tmp_path, monkeypa
     assert "| lost | FAILED: ValueError" in first.read_text()
 
 
+def test_a_section_that_was_not_kept_is_said(alone, tmp_path):
+    kept = tmp_path / "f.json"
+    kept.write_text(json.dumps({"sections": {"speed": {"rows": {}}}}))
+    with pytest.raises(SystemExit, match="has no estimates, only speed"):
+        command.main(["estimates", "--again", str(kept)])
+
+
 def test_one_row_is_printed_and_no_page_written(alone, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert command.main(["estimates", "won"]) == 0
