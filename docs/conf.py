@@ -41,7 +41,6 @@ plot_basedir = str(HERE)
 plot_html_show_source_link = False
 plot_html_show_formats = False
 plot_formats = [("svg", 100)]
-plot_rcparams = {"figure.autolayout": False}
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",

@@ -1,6 +1,6 @@
 """The report that the site embeds, and whose picture is on its front page and in the README.
 
-It is made anew whenever the site is built, of the session that the README shows.
+It is of the session that the README shows, and made anew where the library has changed.
 """
 
 from pathlib import Path

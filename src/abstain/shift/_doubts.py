@@ -20,9 +20,9 @@ __all__ = ["doubts"]
 # Shares of a batch: outside what the validation scores span, or not to be placed by any mixture.
 # Uncertain rows oversampled four to one stay below the second on real scores.
 _OUTSIDE = 0.1
-# By how much of itself a probability may have been rounded.
-_ROUNDED = 1e-6
 _MISFIT = 0.4
+# By how much of itself a probability of compact validation data may have been rounded.
+_ROUNDED = 1e-6
 # Expected total variation between the proportions and what they might be as well. It tracks the
 # real error.
 _OPEN = 0.1
