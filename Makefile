@@ -26,11 +26,13 @@ test: $(VENV)/.test $(VENV)/.browser $(VENV)/.axe $(VENV)/.postgres lint
 test-slow: $(VENV)/.test $(VENV)/.postgres $(VENV)/.spark
 	$(BIN)/python -m pytest -m slow
 
-# Generated input for so many minutes, shared out among the fuzz tests; new examples every time.
+# Generated input for so many minutes, shared out among the fuzz tests, and once for every law that
+# hypothesis tests. New examples every time; all other targets try the same ones always.
 MINUTES ?= 30
 fuzz: $(VENV)/.test $(VENV)/.browser
 	$(BIN)/abstain warm-up
-	ABSTAIN_FUZZ_MINUTES=$(MINUTES) $(BIN)/python -m pytest tests/fuzz --numprocesses 2 --dist load
+	ABSTAIN_FUZZ_MINUTES=$(MINUTES) $(BIN)/python -m pytest tests -m "hypothesis and not slow" \
+	  --numprocesses 2 --dist load
 
 # Lines and branches that the tests reach. What is compiled cannot be followed and is left out.
 coverage: $(VENV)/.test $(VENV)/.browser

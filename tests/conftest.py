@@ -4,12 +4,25 @@ import os
 import signal
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
-# The first call of a compiled loop takes seconds, so examples have no deadline; continuous
-# integration tries the same examples every time.
-settings.register_profile("abstain", deadline=None, derandomize="CI" in os.environ)
+# Examples are the same for everybody, every time, and none is remembered: new ones are what `make
+# fuzz` is for. The first call of a compiled loop takes seconds, so examples have no deadline.
+_NEW_EXAMPLES = "ABSTAIN_FUZZ_MINUTES" in os.environ
+settings.register_profile(
+    "abstain",
+    deadline=None,
+    derandomize=not _NEW_EXAMPLES,
+    database=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("abstain")
+if not _NEW_EXAMPLES:
+    # Hypothesis also draws constants from the source of what is imported by then, unless a folder
+    # above it is called "test": other examples after other tests, and in another folder.
+    providers.is_local_module_file = lambda path: False
 
 
 @pytest.fixture

@@ -27,6 +27,11 @@ from abstain import _files
 from abstain.cli import _main, _output, _printable, _text, _writing, _excel
 from abstain.cli._main import NAMES, commands
 import click
+# As of a program that nobody started by nohup, in the background or with signals held back.
+for number in (signal.SIGHUP, signal.SIGTERM):
+    signal.signal(number, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.pthread_sigmask(signal.SIG_SETMASK, ())
 with click.Context(commands) as context:
     for name in NAMES:
         commands.get_command(context, name)

@@ -5,6 +5,7 @@ A class is made and used: parameters are only assigned in a constructor, and loo
 
 import importlib
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
@@ -31,8 +32,10 @@ NOT_DOORS = {
     *("compact", "fit_summaries", "from_dict", "to_dict", "restored", "get_params", "set_params"),
     *("get_metadata_routing", "set_fit_request", "set_score_request", "importance", "other"),
     *("ratio_draws", "settled", "gradient", "removal_gains", "value", "of", "restore", "register"),
-    *("summaries", "parse", "Evidence"),
+    *("summaries", "parse", "Evidence", "resolved", "summarised"),
 }
+#: What takes one of these is called by the house, which checked the rows before it made one.
+CHECKED = re.compile(r"\b(BatchSummary|RowSummary|LabelledSummary|LabelledReplicates|Atoms)\b")
 #: Handed to scikit-learn as it is, whose refusals these are.
 SCIKIT_LEARN = {
     ("AbstainingClassifier", "estimator"),
@@ -197,7 +200,11 @@ def callees() -> Iterator[Callee]:
 
 def _doors(kind: type) -> Iterator[str]:
     for name in dir(kind):
-        if not name.startswith("_") and name not in NOT_DOORS and callable(getattr(kind, name)):
+        door = getattr(kind, name)
+        if name.startswith("_") or name in NOT_DOORS or not callable(door):
+            continue
+        taken = inspect.signature(door).parameters.values()
+        if not any(CHECKED.search(str(one.annotation)) for one in taken):
             yield name
 
 

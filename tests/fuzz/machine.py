@@ -4,8 +4,9 @@ A call may give a result without a silent NaN; it may refuse, with an error that
 itself, of a kind it documents; or it may fail the test. An error that a library below it raised, a
 crash, or a call of more than ``LIMIT`` seconds is a defect, however odd the input was.
 
-In ``make test`` every fuzz test tries a few examples. ``make fuzz`` sets ``ABSTAIN_FUZZ_MINUTES``,
-and each test then tries new ones until its share of that is over.
+In ``make test`` every fuzz test tries a few examples, always the same. ``make fuzz`` sets
+``ABSTAIN_FUZZ_MINUTES``, and each test then tries new ones until its share of that is over; laws
+that are tested elsewhere are tried on new examples too, once.
 """
 
 import os
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, seed, settings
 
 import abstain
@@ -137,7 +139,7 @@ def fuzzed(area: str, *, quick: int = 25, share: float = 1.0, examples=(), **str
             check.__module__,
         )
         test.share = share
-        return test
+        return pytest.mark.hypothesis(test)
 
     return decorate
 

@@ -60,10 +60,11 @@ def frozen(draw, *, classes=(2, 2, 2, 3, 5, 20), dtypes=("f4",)):
         metric=metrics.get("accuracy"),
         positive=1 if k == 2 else None,
     )
-    proba = policy._compact(scores)
+    decisions = policy.rows(scores)
+    proba = decisions.compact
     rule = draw(st.sampled_from(["argmax", "gains", "threshold" if k == 2 else "argmax"]))
     rule = _rule(rule, proba, k, rng, whole=draw(st.booleans())).cleared(proba)
-    region = _region(draw, policy.decided(proba, abstain=None).proba, rule.predict(proba), k, rng)
+    region = _region(draw, decisions.proba, rule.predict(proba), k, rng)
     region, _ = region.cleared(proba, rule.predict(proba), outwards=draw(st.booleans()))
     return Policy(**{**_parts(policy), "region": region, "rule": rule}), scores
 

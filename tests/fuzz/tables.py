@@ -9,13 +9,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pytest
 import scipy.sparse
 from hypothesis import strategies as st
 
 from .arrays import seeds
 
-torch = pytest.importorskip("torch")
+try:
+    import torch
+except ImportError:
+    torch = None
 
 #: Text as hostile as it comes: markup, formulas, quotes, marks of direction, half characters.
 HOSTILE = (
@@ -100,8 +102,6 @@ SAME_SCORES = {
     "longdouble": lambda p, *_: p.astype(np.longdouble),
     "nothing masked": _masked,
     "strided": _strided,
-    "tensor": lambda p, *_: torch.tensor(p, requires_grad=True),
-    "list of tensors": lambda p, *_: [torch.tensor(row, requires_grad=True) for row in p],
     "unnamed frame": lambda p, *_: pd.DataFrame(p),
     "pandas": by_names(pd.DataFrame),
     "pandas objects": by_names(lambda data: pd.DataFrame(data).astype(object)),
@@ -114,6 +114,11 @@ SAME_SCORES = {
     "pyarrow": by_names(pa.table),
     "chunks": by_names(lambda data: pa.concat_tables([pa.table(data)])),
 }
+if torch:
+    SAME_SCORES |= {
+        "tensor": lambda p, *_: torch.tensor(p, requires_grad=True),
+        "list of tensors": lambda p, *_: [torch.tensor(row, requires_grad=True) for row in p],
+    }
 
 _DAY = np.datetime64("2020-01-01")
 
@@ -158,8 +163,6 @@ NO_SCORES = {
         else np.zeros(len(p), dtype="f8,f8,f8")
     ),
     "sparse": lambda p: scipy.sparse.csr_matrix(p),
-    "sparse tensor": lambda p: torch.tensor(p).to_sparse(),
-    "tensor of nothing": lambda p: torch.tensor(p).to("meta"),
     "generator": lambda p: (row for row in p),
     "dict": lambda p: {"p_0": p[:, 0]},
     "set": lambda p: {0.5},
@@ -176,6 +179,11 @@ NO_SCORES = {
     "frame of text": lambda p: pd.DataFrame(p).astype(str),
     "frame of dates": lambda p: pd.DataFrame(p).assign(**{"0": _DAY}).rename(columns=str),
 }
+if torch:
+    NO_SCORES |= {
+        "sparse tensor": lambda p: torch.tensor(p).to_sparse(),
+        "tensor of nothing": lambda p: torch.tensor(p).to("meta"),
+    }
 
 #: Labels that something or other makes one of.
 LABELS = {
@@ -222,7 +230,9 @@ def same_labels(draw, labels, codes):
             lambda: np.array(values, dtype=np.dtypes.StringDType()),
         ]
     if small:
-        ways += [lambda: pd.array(values, dtype="Int64"), lambda: torch.tensor(values)]
+        ways.append(lambda: pd.array(values, dtype="Int64"))
+        if torch:
+            ways.append(lambda: torch.tensor(values))
         if max(map(abs, labels)) < 2**53:
             ways.append(lambda: np.array(values, dtype=float))
     if small or types in ({str}, {float}):
@@ -235,6 +245,15 @@ def same_labels(draw, labels, codes):
 
 
 #: What stands for no label.
-GAPS = (None, np.nan, pd.NaT, pd.NA, "", np.datetime64("NaT"), np.float32("nan"), np.ma.masked)
+GAPS = (
+    None,
+    np.nan,
+    pd.NaT,
+    pd.NA,
+    "",
+    np.datetime64("NaT", "D"),
+    np.float32("nan"),
+    np.ma.masked,
+)
 #: What is no label.
 NO_LABELS = (1j, b"a", datetime.date(2020, 1, 1), _DAY, (1, 2), [1], {}, object(), np.inf, 10**30)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -26,12 +26,26 @@ def batches(draw):
 
 
 @settings(max_examples=150)
-@given(batches(), st.one_of(st.floats(0, 1), st.sampled_from([0.1, 0.2, 0.25, 0.5])))
+@example(np.array([[1.0, 0.0], [0.5, 0.5]]), 1e-30)
+@given(batches(), st.one_of(st.floats(1e-30, 1), st.sampled_from([0, 0.1, 0.2, 0.25, 0.5])))
 def test_a_constant_cost_and_equal_errors_are_chows_rule(proba, cost):
     for given_cost in (Cost(cost), Cost(cost, errors=1 - np.eye(proba.shape[1]))):
         prediction, abstain = decided(given_cost.choose(proba), proba)
         assert (abstain == (1 - proba.max(axis=1) > cost)).all()
         assert (prediction == proba.argmax(axis=1)).all()
+
+
+@pytest.mark.parametrize("strange", [3.5e-106, 5e-324, 1e31])
+def test_a_cost_in_a_strange_unit_is_refused(strange):
+    message = r"must be 0, or from 1e-30 to 1e\+30 in size; got .*\. Take another unit"
+    for given_cost in (
+        lambda: Cost(strange),
+        lambda: Cost([1.0, strange]),
+        lambda: Cost(1.0, errors=[[0, 1], [strange, 0]]),
+        lambda: Cost(1.0, value_of_metric=strange),
+    ):
+        with pytest.raises(ValueError, match=message):
+            given_cost()
 
 
 def test_at_equal_cost_the_prediction_stands():
