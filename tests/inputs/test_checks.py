@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from abstain._inputs import (
+    CheckedScores,
     check_budget,
     check_classes,
     check_labels,
@@ -10,8 +11,12 @@ from abstain._inputs import (
     check_sample_weight,
     check_scores,
     check_seed,
-    to_logits,
+    label_array,
 )
+
+
+def classes_of(y, n_columns, classes=None):
+    return check_classes(label_array(y, "y"), n_columns, classes, "y")
 
 
 def test_one_dimension_is_the_positive_class():
@@ -71,16 +76,17 @@ def test_wrong_number_of_columns():
 
 
 def test_logits_of_certain_probabilities_are_finite_and_as_wide_as_the_precision():
-    assert to_logits([1.0], scale="probabilities")[0, 0] == np.log(np.finfo(np.float64).eps)
+    double = CheckedScores.of([1.0], scale="probabilities")
+    assert double.logits[0, 0] == np.log(np.finfo(np.float64).eps)
     single = np.array([1.0], dtype=np.float32)
-    assert to_logits(single, scale="probabilities")[0, 0] == np.log(2.0**-23)
+    assert CheckedScores.of(single, scale="probabilities").logits[0, 0] == np.log(2.0**-23)
 
 
 def test_classes_are_the_sorted_labels_or_the_column_numbers_or_as_given():
-    assert check_classes(["b", "a", "b"], n_columns=2).tolist() == ["a", "b"]
-    assert check_classes([3, 0, 1], n_columns=4).tolist() == [0, 1, 2, 3]
-    assert check_classes([0.0, 1.0], n_columns=2).tolist() == [0, 1]
-    assert check_classes(["no"], n_columns=2, classes=["no", "yes"]).tolist() == ["no", "yes"]
+    assert classes_of(["b", "a", "b"], 2).tolist() == ["a", "b"]
+    assert classes_of([3, 0, 1], 4).tolist() == [0, 1, 2, 3]
+    assert classes_of([0.0, 1.0], 2).tolist() == [0, 1]
+    assert classes_of(["no"], 2, ["no", "yes"]).tolist() == ["no", "yes"]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +99,7 @@ def test_classes_are_the_sorted_labels_or_the_column_numbers_or_as_given():
 )
 def test_bad_classes(y, classes, message):
     with pytest.raises(ValueError, match=message):
-        check_classes(y, n_columns=3, classes=classes)
+        classes_of(y, 3, classes)
 
 
 def test_labels_of_any_kind_become_columns():

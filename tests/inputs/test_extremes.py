@@ -7,10 +7,10 @@ import pytest
 
 from abstain import Abstainer
 from abstain._inputs import (
+    CheckedScores,
     check_budget,
     check_sample_weight,
     check_scores,
-    to_logits,
     two_logits,
     whole_rows,
 )
@@ -108,7 +108,7 @@ def test_two_logits_of_one_probability_are_those_of_the_matrix(precision):
     given = np.random.default_rng(0).beta(0.02, 0.02, 5_001).astype(precision)
     given[:4] = 0.0, 1.0, 0.5, 1e-30
     for scores in (given, given[::3]):
-        both = to_logits(scores, scale="probabilities", n_classes=2)
+        both = CheckedScores.of(scores, scale="probabilities", n_classes=2).logits
         rest, own = two_logits(scores, scale="probabilities")
         np.testing.assert_array_equal(rest, both[:, 0])
         np.testing.assert_array_equal(own, both[:, 1])

@@ -21,7 +21,7 @@ def fitted(y, **more):
 
 
 @pytest.mark.parametrize(
-    "gap", [None, np.nan, np.float32("nan"), pandas.NaT, pandas.NA, np.datetime64("NaT"), ""]
+    "gap", [None, np.nan, np.float32("nan"), pandas.NaT, pandas.NA, np.datetime64("NaT", "D"), ""]
 )
 @pytest.mark.parametrize("make", [list, pandas.Series, lambda v: np.array(v, dtype=object)])
 def test_a_gap_is_no_class(gap, make):

@@ -6,124 +6,63 @@ checked again.
 
 from __future__ import annotations
 
-from abstain._inputs._aside import Aside, Missing, rows_aside
-from abstain._inputs._checks import (
-    FIT_LOGITS,
-    ROW_SUM_TOLERANCE,
-    FloatArray,
-    IntArray,
-    Mask,
-    Scale,
-    as_proba,
-    both_columns,
-    check_in_reach,
-    check_penalties,
-    check_priors,
-    check_proba,
-    check_same_length,
-    check_sample_weight,
-    check_scores,
-    float_array,
-    one_column,
-    rows_of,
-    to_logits,
-    two_logits,
-)
-from abstain._inputs._frames import Scores, as_array, on_device, to_native_frame
-from abstain._inputs._labels import (
-    check_classes,
-    check_labels,
-    distinct_labels,
-    gaps_in,
-    label_array,
-    raw_labels,
-    told_positive,
-)
-from abstain._inputs._numbers import (
-    MOST_DRAWS,
-    MOST_SAMPLES,
-    check_budget,
-    check_capacity,
-    check_count,
-    check_fraction,
-    check_generator,
-    check_level,
-    check_number,
-    check_seed,
-    check_whole,
-    is_whole,
-    number,
-    shown,
-    whole_rows,
-)
-from abstain._inputs._order import (
-    ClassOrder,
-    LabelledScores,
-    read_labelled,
-    read_labelled_proba,
-    read_scores,
-    spelled,
-)
-from abstain._inputs._row_names import group_codes, group_names, n_entries, row_names
-
-__all__ = [
-    "FIT_LOGITS",
-    "MOST_DRAWS",
-    "MOST_SAMPLES",
-    "ROW_SUM_TOLERANCE",
-    "Aside",
-    "ClassOrder",
-    "FloatArray",
-    "IntArray",
-    "LabelledScores",
-    "Mask",
-    "Missing",
-    "Scale",
-    "Scores",
-    "as_array",
-    "as_proba",
-    "both_columns",
-    "check_budget",
-    "check_capacity",
-    "check_classes",
-    "check_count",
-    "check_fraction",
-    "check_generator",
-    "check_in_reach",
-    "check_labels",
-    "check_level",
-    "check_number",
-    "check_penalties",
-    "check_priors",
-    "check_proba",
-    "check_same_length",
-    "check_sample_weight",
-    "check_scores",
-    "check_seed",
-    "check_whole",
-    "distinct_labels",
-    "float_array",
-    "gaps_in",
-    "group_codes",
-    "group_names",
-    "is_whole",
-    "label_array",
-    "n_entries",
-    "number",
-    "on_device",
-    "one_column",
-    "raw_labels",
-    "read_labelled",
-    "read_labelled_proba",
-    "read_scores",
-    "row_names",
-    "rows_aside",
-    "rows_of",
-    "shown",
-    "spelled",
-    "to_logits",
-    "to_native_frame",
-    "told_positive",
-    "two_logits",
-    "whole_rows",
-]
+from abstain._inputs._aside import Aside as Aside
+from abstain._inputs._aside import Missing as Missing
+from abstain._inputs._aside import rows_aside as rows_aside
+from abstain._inputs._checks import FIT_LOGITS as FIT_LOGITS
+from abstain._inputs._checks import ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE
+from abstain._inputs._checks import CheckedScores as CheckedScores
+from abstain._inputs._checks import FloatArray as FloatArray
+from abstain._inputs._checks import IntArray as IntArray
+from abstain._inputs._checks import Mask as Mask
+from abstain._inputs._checks import Scale as Scale
+from abstain._inputs._checks import as_proba as as_proba
+from abstain._inputs._checks import both_columns as both_columns
+from abstain._inputs._checks import check_in_reach as check_in_reach
+from abstain._inputs._checks import check_penalties as check_penalties
+from abstain._inputs._checks import check_priors as check_priors
+from abstain._inputs._checks import check_proba as check_proba
+from abstain._inputs._checks import check_same_length as check_same_length
+from abstain._inputs._checks import check_sample_weight as check_sample_weight
+from abstain._inputs._checks import check_scores as check_scores
+from abstain._inputs._checks import float_array as float_array
+from abstain._inputs._checks import one_column as one_column
+from abstain._inputs._checks import rows_of as rows_of
+from abstain._inputs._checks import two_logits as two_logits
+from abstain._inputs._frames import Scores as Scores
+from abstain._inputs._frames import as_array as as_array
+from abstain._inputs._frames import on_device as on_device
+from abstain._inputs._frames import to_native_frame as to_native_frame
+from abstain._inputs._labels import check_classes as check_classes
+from abstain._inputs._labels import check_labels as check_labels
+from abstain._inputs._labels import codes_of as codes_of
+from abstain._inputs._labels import distinct_labels as distinct_labels
+from abstain._inputs._labels import gaps_in as gaps_in
+from abstain._inputs._labels import label_array as label_array
+from abstain._inputs._labels import raw_labels as raw_labels
+from abstain._inputs._labels import told_positive as told_positive
+from abstain._inputs._numbers import MOST_DRAWS as MOST_DRAWS
+from abstain._inputs._numbers import MOST_SAMPLES as MOST_SAMPLES
+from abstain._inputs._numbers import check_budget as check_budget
+from abstain._inputs._numbers import check_capacity as check_capacity
+from abstain._inputs._numbers import check_count as check_count
+from abstain._inputs._numbers import check_fraction as check_fraction
+from abstain._inputs._numbers import check_generator as check_generator
+from abstain._inputs._numbers import check_level as check_level
+from abstain._inputs._numbers import check_number as check_number
+from abstain._inputs._numbers import check_seed as check_seed
+from abstain._inputs._numbers import check_whole as check_whole
+from abstain._inputs._numbers import is_whole as is_whole
+from abstain._inputs._numbers import number as number
+from abstain._inputs._numbers import shown as shown
+from abstain._inputs._numbers import whole_rows as whole_rows
+from abstain._inputs._order import ClassOrder as ClassOrder
+from abstain._inputs._order import LabelledScores as LabelledScores
+from abstain._inputs._order import read_labelled as read_labelled
+from abstain._inputs._order import read_labelled_proba as read_labelled_proba
+from abstain._inputs._order import read_scores as read_scores
+from abstain._inputs._order import spelled as spelled
+from abstain._inputs._row_names import group_codes as group_codes
+from abstain._inputs._row_names import group_names as group_names
+from abstain._inputs._row_names import n_entries as n_entries
+from abstain._inputs._row_names import row_names as row_names

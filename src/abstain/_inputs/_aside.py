@@ -23,8 +23,6 @@ from abstain._inputs._checks import (
 from abstain._inputs._frames import as_array, plain_array
 from abstain._inputs._labels import check_labels, gaps_in, label_array, listed, raw_labels
 
-__all__ = ["Aside", "Missing", "rows_aside"]
-
 Missing = Literal["error", "refer", "drop"]
 
 _MISSING = get_args(Missing)

@@ -7,38 +7,14 @@ behind them checks again. Inputs are never changed in place.
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abstain._inputs._extremes import WIDEST_LOGIT, narrowed, tame_logits, tame_weights
 from abstain._inputs._frames import as_array, plain_array
-
-__all__ = [
-    "FIT_LOGITS",
-    "ROW_SUM_TOLERANCE",
-    "FloatArray",
-    "IntArray",
-    "Mask",
-    "Scale",
-    "as_proba",
-    "both_columns",
-    "check_finite",
-    "check_in_reach",
-    "check_penalties",
-    "check_priors",
-    "check_proba",
-    "check_same_length",
-    "check_sample_weight",
-    "check_scores",
-    "count_and_first",
-    "float_array",
-    "one_column",
-    "rows_of",
-    "to_logits",
-    "two_logits",
-]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -59,6 +35,16 @@ NO_LOGITS = (
 ROW_SUM_TOLERANCE = 1e-3
 # Costs in any unit are below this.
 _DEAREST = 1e30
+# Numbers that are finite and beyond all use, such as weights of 1e300 and logits of 1.7e308, have
+# sums and squares that are infinite. So they are brought into reach here, once; numbers that
+# anybody means come out as they are, to the last bit.
+# Further from 0 than this no logit is; its square is still a number.
+_WIDEST_LOGIT = 1e100
+# The heaviest row counts at least and at most this much: whole numbers are exact up to there, and
+# so many rows can be counted.
+_LEAST, _MOST = 2.0**-52, 2.0**52
+# A row that counts less than this share of the heaviest counts as nothing.
+_NOTHING = 2.0**-100
 
 
 def check_scores(
@@ -105,10 +91,50 @@ def check_scores(
             f"`{name}` must have one column for each of the {n_classes} classes; "
             f"got {matrix.shape[1]} columns."
         )
-    if scale == "logits" and matrix.min() >= -WIDEST_LOGIT and matrix.max() <= WIDEST_LOGIT:
+    if scale == "logits" and matrix.min() >= -_WIDEST_LOGIT and matrix.max() <= _WIDEST_LOGIT:
         return matrix
     check_finite(matrix, name)
-    return tame_logits(matrix) if scale == "logits" else _normalised(matrix, name, remedy)
+    return _tame_logits(matrix) if scale == "logits" else _normalised(matrix, name, remedy)
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedScores:
+    """Scores that passed ``check_scores``, as calibrators read them.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (n, n_classes)
+        Probabilities whose rows sum to 1, or logits.
+    scale : {"probabilities", "logits"}
+        Which of the two.
+    smallest : float
+        The smallest step of the precision they came in.
+    """
+
+    matrix: FloatArray
+    scale: Scale
+    smallest: float
+
+    @classmethod
+    def of(cls, scores: ArrayLike, *, scale: Scale, **options: Any) -> Self:
+        """Check scores, with the options of ``check_scores``."""
+        return cls(check_scores(scores, scale=scale, **options), scale, _smallest(scores))
+
+    @cached_property
+    def logits(self) -> FloatArray:
+        """The scores as logits: themselves, or the logarithm of the probabilities.
+
+        Probabilities of 0 are taken as the smallest step of the precision they came in, which is
+        the least that a saturated classifier can have meant.
+        """
+        if self.scale == "logits":
+            return self.matrix
+        logits: FloatArray = np.log(np.maximum(self.matrix, self.smallest))
+        return logits
+
+    def part(self, rows: IntArray) -> Self:
+        """Return some of the rows."""
+        return replace(self, matrix=self.matrix[rows])
 
 
 def both_columns(proba: FloatArray) -> FloatArray:
@@ -143,21 +169,6 @@ def as_proba(proba: ArrayLike, *, name: str = "proba") -> FloatArray:
     return given
 
 
-def to_logits(
-    scores: ArrayLike, *, scale: Scale, n_classes: int | None = None, remedy: str = PASS_LOGITS
-) -> FloatArray:
-    """Return scores as logits: themselves, or the logarithm of the probabilities.
-
-    Probabilities of 0 are taken as the smallest step of the precision they came in, which is
-    the least that a saturated classifier can have meant.
-    """
-    matrix = check_scores(scores, scale=scale, n_classes=n_classes, remedy=remedy)
-    if scale == "logits":
-        return matrix
-    logits: FloatArray = np.log(np.maximum(matrix, _smallest(scores)))
-    return logits
-
-
 def _smallest(scores: Any) -> float:
     """Return the smallest step of the precision that probabilities came in."""
     dtype = getattr(scores, "dtype", np.float64)
@@ -168,12 +179,12 @@ def _smallest(scores: Any) -> float:
 def two_logits(scores: NDArray[Any], *, scale: Scale) -> tuple[FloatArray | float, FloatArray]:
     """Return the logits of the two classes; of one given dimension, without making a matrix.
 
-    The same checks and the same numbers as of ``to_logits``.
+    The same checks and the same numbers as of ``CheckedScores``.
     """
     if scores.ndim == 1 and scores.size and scores.dtype.kind == "f":
         given: FloatArray = scores.astype(np.float64, copy=False)
         low, high = given.min(), given.max()
-        if scale == "logits" and low >= -WIDEST_LOGIT and high <= WIDEST_LOGIT:
+        if scale == "logits" and low >= -_WIDEST_LOGIT and high <= _WIDEST_LOGIT:
             return 0.0, given
         if scale == "probabilities" and low >= 0 and high <= 1:
             # With the rest they sum to 1 but for a rounding, so nothing is divided.
@@ -182,7 +193,7 @@ def two_logits(scores: NDArray[Any], *, scale: Scale) -> tuple[FloatArray | floa
             np.log(np.maximum(rest, smallest, out=rest), out=rest)
             own = np.maximum(given, smallest)
             return rest, np.log(own, out=own)
-    both = to_logits(scores, scale=scale, n_classes=2, remedy=FIT_LOGITS)
+    both = CheckedScores.of(scores, scale=scale, n_classes=2, remedy=FIT_LOGITS).logits
     return both[:, 0], both[:, 1]
 
 
@@ -196,7 +207,7 @@ def check_sample_weight(
 ) -> FloatArray | None:
     """Return weights as a float array, or None when every row counts once.
 
-    Those beyond all use are brought into reach; see ``tame_weights``.
+    Those beyond all use are brought into reach; see ``_tame_weights``.
     """
     if sample_weight is None:
         return None
@@ -213,7 +224,7 @@ def check_sample_weight(
         )
     if not weight.any():
         raise ValueError(f"`{name}` must not be zero everywhere.")
-    return tame_weights(weight)
+    return _tame_weights(weight)
 
 
 def check_same_length(**arrays: Any) -> int:
@@ -297,7 +308,7 @@ def _two_columns(array: FloatArray, scale: Scale, name: str, remedy: str) -> Flo
         )
     if scale == "logits":
         check_finite(array, name)
-        return np.column_stack([np.zeros_like(array), narrowed(array)])
+        return np.column_stack([np.zeros_like(array), _narrowed(array)])
     outside = (array < 0) | (array > 1)
     if outside.any():
         raise ValueError(
@@ -357,3 +368,39 @@ def _row_sums(matrix: FloatArray, rows_at_a_time: int = 4096) -> FloatArray:
 def count_and_first(bad: NDArray[np.bool_]) -> str:
     """Say how many rows are marked, and which is the first."""
     return f"{int(bad.sum())} of {len(bad)} rows, first is row {int(np.argmax(bad))}"
+
+
+def _tame_weights(weight: FloatArray) -> FloatArray:
+    """Return weights whose sums and ratios are numbers.
+
+    All are multiplied by one power of two, which changes no ratio, where the heaviest is not
+    between 2^-52 and 2^52. A weight below 2^-100 of the heaviest becomes 0: no sum would show it.
+    """
+    heaviest = float(weight.max())
+    if not _LEAST <= heaviest <= _MOST:
+        bound = _LEAST if heaviest < _LEAST else _MOST
+        exponent = int(np.frexp(bound)[1] - np.frexp(heaviest)[1])
+        weight = np.ldexp(weight, exponent)
+        heaviest = float(weight.max())
+    faint = weight < _NOTHING * heaviest
+    if (weight[faint] > 0).any():
+        weight = np.where(faint, 0.0, weight)
+    return weight
+
+
+def _narrowed(logits: FloatArray) -> FloatArray:
+    """Return logits of one class against another, none beyond the widest."""
+    return np.clip(logits, -_WIDEST_LOGIT, _WIDEST_LOGIT)
+
+
+def _tame_logits(logits: FloatArray) -> FloatArray:
+    """Return logits none of which is beyond the widest.
+
+    Where the highest of a row is, that becomes 0, which is the same to a softmax; what lies
+    further below than the widest comes up to it. A row comes out the same whatever rows are
+    beside it.
+    """
+    highest = logits.max(axis=1, keepdims=True)
+    with np.errstate(over="ignore"):
+        moved = logits - np.where(np.abs(highest) > _WIDEST_LOGIT, highest, 0.0)
+    return _narrowed(moved)

@@ -15,19 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "PREFIX",
-    "Scores",
-    "as_array",
-    "in_full",
-    "is_empty",
-    "numbers",
-    "on_device",
-    "plain_array",
-    "taken",
-    "to_native_frame",
-]
-
 PREFIX = "p_"
 # A whole number as fractions are written.
 _FRACTION = re.compile(r"(p_)?-?[0-9]+\.0")

@@ -17,18 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from abstain._inputs._checks import IntArray, Mask, check_finite, count_and_first
 from abstain._inputs._frames import as_array, in_full, is_empty
 
-__all__ = [
-    "check_classes",
-    "check_labels",
-    "classes_by_name",
-    "distinct_labels",
-    "gaps_in",
-    "label_array",
-    "listed",
-    "raw_labels",
-    "told_positive",
-]
-
 # Whole numbers up to here are the same as fractions.
 _EXACT = 2**53
 # Text of this length or more is kept apart from the array: it would be as wide in every row.
@@ -172,21 +160,19 @@ def _of_fractions(array: NDArray[Any], name: str) -> NDArray[Any]:
 
 
 def check_classes(
-    y: ArrayLike,
-    *,
+    labels: NDArray[Any],
     n_columns: int,
-    classes: Sequence[Any] | NDArray[Any] | None = None,
-    name: str = "y",
+    classes: Sequence[Any] | NDArray[Any] | None,
+    name: str,
     of_one_column: str | None = None,
 ) -> NDArray[Any]:
-    """Return the class label of each score column.
+    """Return the class label of each score column, by labels that were read by ``label_array``.
 
     Given ``classes`` are taken as they are. Otherwise the sorted distinct labels are, if there
     is one for each column, or ``0 .. n_columns - 1`` if the labels are such numbers. Where the
     scores came in one dimension, as the argument ``of_one_column``, the labels must say which of
     them is positive.
     """
-    labels = label_array(y, name)
     if classes is not None:
         given = label_array(classes, "classes")
         if len(set(given.tolist())) != len(given):
@@ -246,15 +232,21 @@ def check_labels(
     numbers ``0 .. n_classes - 1`` themselves.
     """
     labels = label_array(y, name)
-    if n_rows is not None and len(labels) != n_rows:
-        raise ValueError(
-            f"`{name}` must have one label per row; {n_rows} rows, {len(labels)} labels."
-        )
     if classes is None:
         if n_classes is None:
             raise TypeError("check_labels() needs `classes` or `n_classes`.")
         classes = np.arange(n_classes)
-    classes = label_array(classes, "classes")
+    return codes_of(labels, label_array(classes, "classes"), n_rows, name)
+
+
+def codes_of(
+    labels: NDArray[Any], classes: NDArray[Any], n_rows: int | None, name: str
+) -> IntArray:
+    """Return labels that were read already as column numbers."""
+    if n_rows is not None and len(labels) != n_rows:
+        raise ValueError(
+            f"`{name}` must have one label per row; {n_rows} rows, {len(labels)} labels."
+        )
     codes = _codes(labels, classes)
     unknown = codes < 0
     if unknown.any():

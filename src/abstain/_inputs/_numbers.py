@@ -3,27 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
-__all__ = [
-    "MOST_DRAWS",
-    "MOST_SAMPLES",
-    "check_budget",
-    "check_capacity",
-    "check_count",
-    "check_fraction",
-    "check_generator",
-    "check_level",
-    "check_number",
-    "check_seed",
-    "check_whole",
-    "is_whole",
-    "number",
-    "shown",
-    "whole_rows",
-]
 
 #: How many label vectors a metric may sample: a thousand times the paper's number.
 MOST_SAMPLES = 100_000
@@ -96,37 +79,30 @@ def check_whole(value: Any, *, name: str, least: int = 1, most: int) -> int:
 
 def check_capacity(capacity: Any) -> float:
     """Return the largest weight that may be withheld, at least 0."""
-    value = number(capacity, "capacity")
-    if not value >= 0:
-        raise ValueError(
-            f"`capacity` must be at least 0, the largest weight that may be withheld; "
-            f"got {shown(capacity)}."
-        )
-    return value
+    rule = "at least 0, the largest weight that may be withheld"
+    return _number_where(lambda value: value >= 0, capacity, "capacity", rule)
 
 
 def check_number(value: float, *, name: str) -> float:
     """Return a finite number."""
-    finite = number(value, name)
-    if not math.isfinite(finite):
-        raise ValueError(f"`{name}` must be finite; got {shown(value)}.")
-    return finite
+    return _number_where(math.isfinite, value, name, "finite")
 
 
 def check_fraction(value: float, *, name: str) -> float:
     """Return a number in [0, 1]."""
-    fraction = number(value, name)
-    if not 0 <= fraction <= 1:
-        raise ValueError(f"`{name}` must be in [0, 1]; got {shown(value)}.")
-    return fraction
+    return _number_where(lambda fraction: 0 <= fraction <= 1, value, name, "in [0, 1]")
 
 
 def check_level(value: float) -> float:
     """Return how often an interval is to hold, a number in (0, 1)."""
-    level = number(value, "level")
-    if not 0 < level < 1:
-        raise ValueError(f"`level` must be in (0, 1), such as 0.9; got {shown(value)}.")
-    return level
+    return _number_where(lambda level: 0 < level < 1, value, "level", "in (0, 1), such as 0.9")
+
+
+def _number_where(holds: Callable[[float], bool], value: Any, name: str, rule: str) -> float:
+    found = number(value, name)
+    if not holds(found):
+        raise ValueError(f"`{name}` must be {rule}; got {shown(value)}.")
+    return found
 
 
 def check_seed(random_state: Any, *, name: str = "random_state") -> int:

@@ -9,17 +9,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abstain._inputs._checks import (
+    CheckedScores,
     FloatArray,
     IntArray,
     Scale,
     check_proba,
-    check_scores,
     float_array,
     one_column,
     rows_of,
@@ -27,21 +28,11 @@ from abstain._inputs._checks import (
 from abstain._inputs._frames import PREFIX, Scores, taken
 from abstain._inputs._labels import (
     check_classes,
-    check_labels,
     classes_by_name,
+    codes_of,
     label_array,
     told_positive,
 )
-
-__all__ = [
-    "ClassOrder",
-    "LabelledProba",
-    "LabelledScores",
-    "read_labelled",
-    "read_labelled_proba",
-    "read_scores",
-    "spelled",
-]
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,15 +125,27 @@ class LabelledScores:
     ----------
     values : ndarray of shape (n,) or (n, n_classes)
         The scores as they came, in the order of the classes.
-    matrix : ndarray of shape (n, n_classes)
-        The same, checked, as float64 with a column per class.
+    scores : CheckedScores
+        The same, checked, with a column per class.
     order : ClassOrder
         Which class is positive, and how scores come.
+    labels : ndarray of shape (n,)
+        The labels.
+    y_name : str
+        What they are called in messages.
     """
 
     values: NDArray[Any]
-    matrix: FloatArray
+    scores: CheckedScores
     order: ClassOrder
+    labels: NDArray[Any]
+    y_name: str
+
+    @cached_property
+    def codes(self) -> IntArray:
+        """The column of each label; raises where there is none, or not one label per row."""
+        n_rows = len(self.scores.matrix)
+        return codes_of(self.labels, self.order.classes, n_rows, self.y_name)
 
 
 def read_labelled(
@@ -167,24 +170,20 @@ def read_labelled(
     by_place = scale == "probabilities"
     given = taken(scores, columns_given, labelled, by_place=by_place)
     values = rows_of(given.values, name)
-    matrix = check_scores(values, scale=scale, name=name)
+    checked = CheckedScores.of(values, scale=scale, name=name)
+    matrix = checked.matrix
     labels = columns_given if classes is not None else classes_by_name(given.names, labelled)
-    columns = check_classes(labelled, n_columns=matrix.shape[1], classes=labels, name=y_name)
+    columns = check_classes(labelled, matrix.shape[1], labels, y_name)
     if classes is not None and positive is None and len(columns) == 2:
         positive = columns.tolist()[1]
     order = ClassOrder.of(columns, positive, named=given.single)
     arranged = order.arranged(values, scale=scale, named=given.single, name=name)
-    if arranged is not values:
-        matrix = check_scores(arranged, scale=scale, name=name)
-    return LabelledScores(arranged, matrix, order)
-
-
-class LabelledProba(NamedTuple):
-    """Probabilities with the true column of each row, and the label of each column."""
-
-    codes: IntArray
-    proba: FloatArray
-    classes: NDArray[Any]
+    if arranged is not values and values.ndim == 2:
+        checked = replace(checked, matrix=matrix[:, ::-1].copy())
+    elif arranged is not values:
+        # The rest of a probability is one in the precision that it came in.
+        checked = CheckedScores.of(arranged, scale=scale, name=name)
+    return LabelledScores(arranged, checked, order, labelled, y_name)
 
 
 def read_labelled_proba(
@@ -194,16 +193,17 @@ def read_labelled_proba(
     classes: Sequence[Any] | NDArray[Any] | None,
     y_name: str = "y_true",
     name: str = "proba",
-) -> LabelledProba:
-    """Read probabilities and labels of measures and pictures, which take columns as they come."""
+) -> tuple[IntArray, FloatArray, NDArray[Any]]:
+    """Read probabilities and labels of measures and pictures, which take columns as they come.
+
+    Returns the true column of each row, the probabilities, and the label of each column.
+    """
     matrix = check_proba(proba, name=name)
     n, n_columns = matrix.shape
     single = one_column(proba, name)
-    columns = check_classes(
-        y, n_columns=n_columns, classes=classes, name=y_name, of_one_column=single
-    )
-    codes = check_labels(y, classes=columns, n_rows=n, name=y_name)
-    return LabelledProba(codes, matrix, columns)
+    labels = label_array(y, y_name)
+    columns = check_classes(labels, n_columns, classes, y_name, single)
+    return codes_of(labels, columns, n, y_name), matrix, columns
 
 
 def read_scores(

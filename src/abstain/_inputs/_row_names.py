@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from abstain._inputs._checks import IntArray
 from abstain._inputs._frames import as_array, in_full, is_empty
 
-__all__ = ["group_codes", "group_names", "n_entries", "row_names"]
-
 _SHOWN = 60
 #: What rows without a group are called.
 _MISSING = "(missing)"
