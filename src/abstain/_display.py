@@ -11,18 +11,6 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = [
-    "block",
-    "doubts",
-    "facts",
-    "intervals",
-    "next_steps",
-    "number",
-    "proportions",
-    "sentence",
-    "table",
-]
-
 # Classes and rows that are shown; a repr is looked at, not read.
 MOST_CLASSES = 8
 MOST_ROWS = 24

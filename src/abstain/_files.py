@@ -18,16 +18,6 @@ from typing import Any
 
 from abstain._logs import logger
 
-__all__ = [
-    "ENDING",
-    "discard_unfinished",
-    "landing",
-    "landing_in",
-    "place_of",
-    "replacing",
-    "write_text",
-]
-
 #: The signals that ask a program to end: Ctrl-C, ``kill``, a terminal that is closed.
 ENDING = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)

@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["aside", "logger", "stopwatch"]
-
 _aside = ContextVar("_aside", default=False)
 
 logging.getLogger("abstain").addHandler(logging.NullHandler())

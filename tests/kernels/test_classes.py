@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from abstain._kernels import adapt, confusion, linear_softmax, mixture, softmax
+from abstain._kernels import adapt, confusion, mixture, softmax
 
 NOTHING = np.empty(0)
 ALL = np.empty(0, dtype=np.bool_)
@@ -41,7 +41,7 @@ def test_softmax_and_its_relatives(shape):
         softmax.one_versus_rest_log_odds(logits), np.log(plain) - np.log(rest), atol=1e-11
     )
     mixed = np.array([softmax_of(row) for row in logits @ matrix + bias])
-    got = linear_softmax.linear_softmax(logits, matrix, bias)
+    got = softmax.linear_softmax(logits, matrix, bias)
     np.testing.assert_allclose(got, mixed, rtol=1e-9, atol=1e-300)
 
 
@@ -68,7 +68,7 @@ def test_scaling_derivatives(shape, shared):
         by = np.vstack([row[None] if shared else np.diag(row), np.eye(k)])
         gradient += w * by @ (p - targets[c])
         hessian += w * by @ (np.diag(p) - np.outer(p, p)) @ by.T
-    got = softmax.scaling_derivatives(z, codes, weight, targets, slope, bias, shared, 3)
+    got = softmax.scaling_derivatives(z, codes, weight, targets, (slope, bias), shared, 3)
     for mine, expected in zip(got, (loss, gradient, hessian), strict=True):
         np.testing.assert_allclose(mine, expected, rtol=1e-10, atol=1e-12)
 
@@ -85,7 +85,7 @@ def test_linear_softmax_loss(shape):
         p[c] -= 1
         by_matrix += w * np.outer(row, p)
         by_bias += w * p
-    got = linear_softmax.linear_softmax_loss(z, codes, weight, matrix, bias, 2)
+    got = softmax.linear_softmax_loss(z, codes, weight, matrix, bias, 2)
     for mine, expected in zip(got, (loss, by_matrix, by_bias), strict=True):
         np.testing.assert_allclose(mine, expected, rtol=1e-9, atol=1e-11)
 

@@ -13,7 +13,6 @@ from abstain._kernels import (
     atoms,
     confusion,
     label_draws,
-    linear_softmax,
     mixture,
     ranking,
     row_hash,
@@ -110,10 +109,10 @@ def of_rows(proba, prediction, weight, gains):
         softmax.log_softmax(logits),
         softmax.one_versus_rest_log_odds(logits),
         *softmax.scaling_derivatives(
-            logits, prediction, weight, np.eye(k), slope, bias, False, 16
+            logits, prediction, weight, np.eye(k), (slope, bias), False, 16
         ),
-        linear_softmax.linear_softmax(logits, gains, bias),
-        *linear_softmax.linear_softmax_loss(logits, prediction, weight, gains, bias, 16),
+        softmax.linear_softmax(logits, gains, bias),
+        *softmax.linear_softmax_loss(logits, prediction, weight, gains, bias, 16),
         adapt.adapted(proba, np.abs(slope)),
         confusion.linear_gain(proba, prediction, gains),
         confusion.best_gain(proba, gains),
@@ -196,7 +195,7 @@ PER_ROW = {
     "scaled_softmax": lambda P, j, G: softmax.scaled_softmax(np.log(P), G[0], G[1]),
     "log_softmax": lambda P, j, G: softmax.log_softmax(np.log(P)),
     "log_odds": lambda P, j, G: softmax.one_versus_rest_log_odds(np.log(P)),
-    "linear_softmax": lambda P, j, G: linear_softmax.linear_softmax(np.log(P), G, G[1]),
+    "linear_softmax": lambda P, j, G: softmax.linear_softmax(np.log(P), G, G[1]),
     "adapted": lambda P, j, G: adapt.adapted(P, np.abs(G[0])),
     "linear_gain": confusion.linear_gain,
     "best_gain": lambda P, j, G: confusion.best_gain(P, G),

@@ -14,8 +14,6 @@ import numpy as np
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels._threads import over_rows
 
-__all__ = ["by_columns", "columns_of", "first_highest", "rows_at_a_time"]
-
 # Numbers in one piece: few enough that a handful of arrays stay in cache, enough that threads
 # seldom wait for the interpreter between one operation and the next.
 _NUMBERS = 262_144

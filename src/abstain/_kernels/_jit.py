@@ -18,8 +18,6 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from abstain._logs import logger
 
-__all__ = ["Ready", "compiled", "kernels"]
-
 _logger = logger("kernels")
 
 F = TypeVar("F", bound=Callable[..., object])

@@ -21,8 +21,6 @@ from typing import Any
 
 from abstain._logs import logger
 
-__all__ = ["Kept", "folders", "writable"]
-
 _logger = logger("kernels")
 
 

@@ -20,7 +20,7 @@ from typing import TypeVar
 
 import numpy as np
 
-__all__ = ["n_threads", "over_rows", "summed_over_rows"]
+from abstain._numerics import one_blas_thread
 
 T = TypeVar("T")
 
@@ -96,8 +96,12 @@ def summed_over_rows(
 ) -> tuple[T, ...]:
     """Return the sums of what ``function(begin, end)`` gives for each piece of ``size`` rows.
 
-    Pieces are added up in at most so many blocks, which bounds the memory of partial sums.
+    Pieces are added up in at most so many blocks, which bounds the memory of partial sums. Linear
+    algebra inside stays on the thread that takes the piece.
     """
+    if n_rows <= size:
+        with np.errstate(all="ignore"):
+            return function(0, n_rows)
     n_pieces = -(-n_rows // size)
     pieces_a_block = max(1, -(-n_pieces // most_blocks))
 
@@ -107,7 +111,8 @@ def summed_over_rows(
             sums = _added(sums, function(start, min(start + size, end)))
         return sums
 
-    first, *others = over_rows(block, n_rows, size=size * pieces_a_block)
+    with one_blas_thread():
+        first, *others = over_rows(block, n_rows, size=size * pieces_a_block)
     for other in others:
         first = _added(first, other)
     return first

@@ -8,8 +8,6 @@ from abstain._inputs import FloatArray
 from abstain._kernels._columns import by_columns
 from abstain._kernels._threads import over_rows
 
-__all__ = ["adapted", "adapted_positive"]
-
 # Probabilities at a time, so that what is between stays in near cache.
 _AT_A_TIME = 131_072
 
@@ -28,6 +26,13 @@ def adapted(proba: FloatArray, weights: FloatArray, out: FloatArray | None = Non
         return product
 
     return by_columns(adapt, proba, out)
+
+
+def adapted_compact(
+    rows: FloatArray, weights: FloatArray, out: FloatArray | None = None
+) -> FloatArray:
+    """Return rows adapted, of two classes held as the positive probabilities alone."""
+    return (adapted_positive if rows.ndim == 1 else adapted)(rows, weights, out)
 
 
 def adapted_positive(

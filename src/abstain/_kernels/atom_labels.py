@@ -11,8 +11,6 @@ import numpy as np
 from abstain._inputs import FloatArray
 from abstain._kernels._threads import over_rows
 
-__all__ = ["drawn_masses", "drawn_positives", "generator"]
-
 # This many labels are drawn at a time.
 _LABELS_AT_A_TIME = 2**18
 # From this variance on a sum of labels is as good as normal, one of thousands that are summed.

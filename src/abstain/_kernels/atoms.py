@@ -13,15 +13,6 @@ from numpy.typing import NDArray
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels._threads import over_rows, summed_over_rows
 
-__all__ = [
-    "ATOMS_AT_A_TIME",
-    "binned",
-    "prefix_sums",
-    "ties_counted",
-    "ties_summed",
-    "window_ends",
-]
-
 # Fewer ties than one in this many are few.
 _FEW_TIES = 8
 # Atoms, or windows, in one piece.

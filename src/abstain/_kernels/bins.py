@@ -14,18 +14,6 @@ import numpy as np
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels._jit import compiled
 
-__all__ = [
-    "INFINITE",
-    "N_BINS",
-    "PARTS",
-    "add_to_cells",
-    "bin_edges",
-    "empty_cells",
-    "gather_cells",
-    "merge_cells",
-    "place_cells",
-]
-
 # Bins of one half of [0, 1], by the distance q from its end: of equal width from 2**-7 on, and so
 # many to each halving of q below, down to 2**-40.
 _EQUAL = 2.0**17
@@ -100,7 +88,8 @@ def _add_rows(
 
 
 @compiled("int64[:, ::1], int64[:, ::1]")
-def _merge_cells(cells: IntArray, other: IntArray) -> None:
+def merge_cells(cells: IntArray, other: IntArray) -> None:
+    """Add other cells to some, in place."""
     for k in range(len(cells)):
         if other[k, 3] < 0:
             continue
@@ -110,11 +99,6 @@ def _merge_cells(cells: IntArray, other: IntArray) -> None:
         cells[k, 3] = max(cells[k, 3], other[k, 3])
         for j in range(4, other.shape[1]):
             cells[k, j] += other[k, j]
-
-
-def merge_cells(cells: IntArray, other: IntArray) -> None:
-    """Add other cells to some, in place."""
-    _merge_cells(cells, other)
 
 
 @compiled("int64[:, ::1], int64[::1], int64[::1], int64[:, ::1]")

@@ -8,16 +8,7 @@ from numpy.typing import NDArray
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels._columns import columns_of, first_highest, rows_at_a_time
 from abstain._kernels._threads import over_rows, summed_over_rows
-from abstain._numerics import ROUNDING, one_blas_thread
-
-__all__ = [
-    "best_gain",
-    "confusion_moments",
-    "expected_confusion",
-    "highest_columns",
-    "linear_gain",
-    "top_share",
-]
+from abstain._numerics import ROUNDING
 
 # Up to this many classes a product with their indicators is faster than sorting by class.
 _FEW_CLASSES = 16
@@ -100,14 +91,13 @@ def expected_confusion(
         by_column[present] = np.add.reduceat(rows, first, axis=0)
         return (by_column,)
 
-    with one_blas_thread():
-        (total,) = summed_over_rows(
-            confusion,
-            len(proba),
-            size=rows_at_a_time(n_classes),
-            # Never more room for partial sums than a quarter of the input takes.
-            most_blocks=max(1, min(64, len(proba) // (4 * n_classes))),
-        )
+    (total,) = summed_over_rows(
+        confusion,
+        len(proba),
+        size=rows_at_a_time(n_classes),
+        # Never more room for partial sums than a quarter of the input takes.
+        most_blocks=max(1, min(64, len(proba) // (4 * n_classes))),
+    )
     return np.ascontiguousarray(total.T)
 
 
@@ -152,13 +142,12 @@ def confusion_moments(
             squares[group] = members.T @ members
         return sums, squares
 
-    with one_blas_thread():
-        sums, squares = summed_over_rows(
-            moments,
-            n,
-            size=_GROUPED * rows_at_a_time(n_classes),
-            most_blocks=max(1, min(64, n // (8 * n_classes**2))),
-        )
+    sums, squares = summed_over_rows(
+        moments,
+        n,
+        size=_GROUPED * rows_at_a_time(n_classes),
+        most_blocks=max(1, min(64, n // (8 * n_classes**2))),
+    )
     sums = sums.reshape(2, n_classes, n_classes).transpose(0, 2, 1).copy()
     return sums, squares.reshape(2, n_classes, n_classes, n_classes)
 

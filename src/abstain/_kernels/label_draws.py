@@ -12,8 +12,6 @@ from abstain._kernels._columns import columns_of
 from abstain._kernels._threads import over_rows, summed_over_rows
 from abstain._kernels.atom_labels import generator
 
-__all__ = ["confusion_draws", "label_draw", "mean_drawn_entry"]
-
 # Partial sums over draws that are held at a time.
 _PARTS = 8
 # This many labels are drawn at a time: fewer are not worth a thread.

@@ -7,9 +7,6 @@ import numpy as np
 from abstain._inputs import FloatArray
 from abstain._kernels._columns import columns_of, rows_at_a_time
 from abstain._kernels._threads import summed_over_rows
-from abstain._numerics import one_blas_thread
-
-__all__ = ["expected_classes", "mixture_derivatives"]
 
 N_BLOCKS = 16
 
@@ -38,10 +35,9 @@ def mixture_derivatives(
         share *= np.sqrt(counts)
         return np.asarray(logs @ counts), gradient, share @ share.T
 
-    with one_blas_thread():
-        value, gradient, hessian = summed_over_rows(
-            derivatives, n, size=rows_at_a_time(n_classes), most_blocks=N_BLOCKS
-        )
+    value, gradient, hessian = summed_over_rows(
+        derivatives, n, size=rows_at_a_time(n_classes), most_blocks=N_BLOCKS
+    )
     mass = weight.sum() if weight.size else float(n)
     return float(value / mass), gradient / mass, hessian / mass
 
@@ -68,8 +64,5 @@ def expected_classes(proba: FloatArray, weight: FloatArray, ratios: FloatArray) 
         inverse = np.divide(counts, totals, out=np.zeros_like(totals), where=totals > 0)
         return np.asarray(counts.sum()), inverse @ rows
 
-    with one_blas_thread():
-        mass, sums = summed_over_rows(
-            classes, n, size=rows_at_a_time(n_classes), most_blocks=N_BLOCKS
-        )
+    mass, sums = summed_over_rows(classes, n, size=rows_at_a_time(n_classes), most_blocks=N_BLOCKS)
     return sums * ratios / mass

@@ -8,6 +8,7 @@ from atom t on.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,31 +17,19 @@ from abstain._inputs import FloatArray, IntArray
 from abstain._kernels._threads import over_rows
 from abstain._kernels.atoms import ATOMS_AT_A_TIME
 
-__all__ = [
-    "auroc_windows",
-    "average_precision_windows",
-    "best_window",
-    "masses_above",
-    "pairs_won",
-    "partial_auroc_windows",
-    "precision_sums",
-    "precision_thresholds",
-    "specificity_thresholds",
-    "undefined_windows",
-]
-
 
 def _filled(
-    result: NDArray[np.generic],
-    function: Callable[[slice], NDArray[np.generic] | FloatArray],
-) -> None:
-    """Fill in an array piece by piece."""
+    function: Callable[[slice], Any], n: int, dtype: Any = np.float64, out: Any = None
+) -> NDArray[Any]:
+    """Return an array filled in piece by piece, in its place where that is given."""
+    result = np.empty(n, dtype=dtype) if out is None else out
 
     def fill(begin: int, end: int) -> None:
         piece = slice(begin, end)
         result[piece] = function(piece)
 
-    over_rows(fill, len(result), size=ATOMS_AT_A_TIME)
+    over_rows(fill, n, size=ATOMS_AT_A_TIME)
+    return result
 
 
 def _gone(below: FloatArray, starts: IntArray, ends: IntArray, share: float) -> NDArray[np.bool_]:
@@ -58,14 +47,12 @@ def undefined_windows(
     shares: tuple[float, float],
 ) -> NDArray[np.bool_]:
     """Tell for each window whether it leaves at most these shares of positives or negatives."""
-    gone = np.empty(len(starts), dtype=np.bool_)
 
     def undefined(piece: slice) -> NDArray[np.bool_]:
         windows = starts[piece], ends[piece]
         return _gone(positive, *windows, shares[0]) | _gone(negative, *windows, shares[1])
 
-    _filled(gone, undefined)
-    return gone
+    return _filled(undefined, len(starts), np.bool_)
 
 
 def best_window(
@@ -133,7 +120,7 @@ def pairs_won(positive: FloatArray, negative: FloatArray) -> FloatArray:
         won *= negative[:-1][piece] + negative[1:][piece]
         return won
 
-    _filled(pairs[1:], won)
+    _filled(won, len(pairs) - 1, out=pairs[1:])
     np.cumsum(pairs[1:], out=pairs[1:])
     return pairs
 
@@ -146,7 +133,6 @@ def auroc_windows(
     ends: IntArray,
 ) -> FloatArray:
     """Return the auROC after each window is withheld (the paper's Algorithms 2 and 3)."""
-    values = np.empty(len(starts))
 
     def auroc(piece: slice) -> FloatArray:
         start, end = starts[piece], ends[piece]
@@ -157,8 +143,7 @@ def auroc_windows(
         value: FloatArray = kept / (above * (negative[-1] - withheld))
         return value
 
-    _filled(values, auroc)
-    return values
+    return _filled(auroc, len(starts))
 
 
 def _first_reaching(values: FloatArray, need: FloatArray) -> IntArray:
@@ -176,7 +161,6 @@ def specificity_thresholds(
     negative: FloatArray, starts: IntArray, ends: IntArray, level: float
 ) -> IntArray:
     """Return the lowest threshold that keeps the specificity after each window is withheld."""
-    thresholds = np.empty(len(starts), dtype=np.intp)
 
     def threshold(piece: slice) -> IntArray:
         start, end = starts[piece], ends[piece]
@@ -188,8 +172,7 @@ def specificity_thresholds(
         chosen: IntArray = np.where(left, np.minimum(found, start), np.maximum(found, end))
         return chosen
 
-    _filled(thresholds, threshold)
-    return thresholds
+    return _filled(threshold, len(starts), np.intp)
 
 
 def precision_thresholds(
@@ -202,18 +185,17 @@ def precision_thresholds(
     that gains enough is found in the running maximum.
     """
     n = len(positive) - 1
-    gain = np.empty(n + 1)
-    _filled(
-        gain,
-        lambda piece: (
-            (1 - level) * (positive[n] - positive[piece]) - level * (negative[n] - negative[piece])
-        ),
-    )
+
+    def gained(piece: slice) -> FloatArray:
+        above: FloatArray = (1 - level) * (positive[n] - positive[piece])
+        above -= level * (negative[n] - negative[piece])
+        return above
+
+    gain = _filled(gained, n + 1)
     highest = np.maximum.accumulate(gain)
     # The first threshold from each on that gains something without the window.
     following = np.where(gain >= 0, np.arange(n + 1), n)
     following = np.minimum.accumulate(following[::-1])[::-1]
-    thresholds = np.empty(len(starts), dtype=np.intp)
 
     def threshold(piece: slice) -> IntArray:
         start, end = starts[piece], ends[piece]
@@ -222,8 +204,7 @@ def precision_thresholds(
         chosen: IntArray = np.where(left, _first_reaching(highest, need), following[end])
         return chosen
 
-    _filled(thresholds, threshold)
-    return thresholds
+    return _filled(threshold, len(starts), np.intp)
 
 
 def partial_auroc_windows(
@@ -242,12 +223,9 @@ def partial_auroc_windows(
     """
     n = len(positive) - 1
     # From pairs counted at their positive to pairs counted at their negative.
-    turned = np.empty(n + 1)
-    _filled(
-        turned,
-        lambda piece: (positive[n] - positive[piece]) * negative[piece] + pairs[piece],
+    turned = _filled(
+        lambda piece: (positive[n] - positive[piece]) * negative[piece] + pairs[piece], n + 1
     )
-    areas = np.empty(len(starts))
 
     def area(piece: slice) -> FloatArray:
         start, end, t = starts[piece], ends[piece], thresholds[piece]
@@ -271,8 +249,7 @@ def partial_auroc_windows(
         value: FloatArray = above_pairs / (kept * (positive[n] - withheld))
         return value
 
-    _filled(areas, area)
-    return areas
+    return _filled(area, len(starts))
 
 
 def precision_sums(positive: FloatArray, weight: FloatArray) -> FloatArray:
@@ -285,7 +262,7 @@ def precision_sums(positive: FloatArray, weight: FloatArray) -> FloatArray:
         precise: FloatArray = mass * (positive[-1] - lower) / (weight[-1] - weight[:-1][piece])
         return precise
 
-    _filled(over[:-1], precise)
+    _filled(precise, len(over) - 1, out=over[:-1])
     np.cumsum(over[-2::-1], out=over[-2::-1])
     return over
 
@@ -309,8 +286,8 @@ def average_precision_windows(
     firsts = np.flatnonzero(np.diff(lighter, prepend=-1.0))
     for first, stop in zip(firsts, np.append(firsts[1:], len(order)), strict=True):
         same = order[first:stop]
-        _average_precision_alike(
-            positive, weight, over, starts[same], ends[same], lighter[first], values, same
+        values[same] = _average_precision_alike(
+            positive, weight, over, starts[same], ends[same], lighter[first]
         )
     return values
 
@@ -322,10 +299,8 @@ def _average_precision_alike(
     starts: IntArray,
     ends: IntArray,
     lighter: float,
-    values: FloatArray,
-    places: IntArray,
-) -> None:
-    """Put the values of windows that withhold the same weight in their places."""
+) -> FloatArray:
+    """Return the values of windows that withhold the same weight."""
     reach = int(starts[-1])
     slope, constant = np.zeros(reach + 1), np.zeros(reach + 1)
 
@@ -337,13 +312,14 @@ def _average_precision_alike(
         slope[begin + 1 : end + 1] = share
         constant[begin + 1 : end + 1] = share * (positive[-1] - lower)
 
-    def fill(begin: int, end: int) -> None:
-        start, stop = starts[begin:end], ends[begin:end]
+    def averages(piece: slice) -> FloatArray:
+        start, stop = starts[piece], ends[piece]
         withheld = positive[stop] - positive[start]
-        value = over[stop] + constant[start] - withheld * slope[start]
-        values[places[begin:end]] = value / (positive[-1] - withheld)
+        value: FloatArray = over[stop] + constant[start] - withheld * slope[start]
+        value /= positive[-1] - withheld
+        return value
 
     over_rows(terms, reach, size=ATOMS_AT_A_TIME)
     for sums in (slope, constant):
         np.cumsum(sums, out=sums)
-    over_rows(fill, len(starts), size=ATOMS_AT_A_TIME)
+    return _filled(averages, len(starts))

@@ -12,9 +12,7 @@ from abstain._inputs import FloatArray
 from abstain._kernels._columns import columns_of, rows_at_a_time
 from abstain._kernels._threads import over_rows
 
-__all__ = ["row_numbers"]
-
-_STEP = np.uint64(0x9E3779B97F4A7C15)
+STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 def row_numbers(rows: FloatArray, seed: int) -> FloatArray:
@@ -25,14 +23,14 @@ def row_numbers(rows: FloatArray, seed: int) -> FloatArray:
         columns = columns_of(rows[begin:end]).view(np.uint64)
         bits = np.full(columns.shape[1], seed % 2**64, dtype=np.uint64)
         for column in columns:
-            bits = _mixed((bits ^ column) + _STEP)
+            bits = mixed((bits ^ column) + STEP)
         numbers[begin:end] = (bits >> np.uint64(11))[: end - begin] * 2.0**-53
 
     over_rows(fill, len(rows), size=rows_at_a_time(rows.shape[1]))
     return numbers
 
 
-def _mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return 64 well-mixed bits of each state (the finaliser of SplitMix64)."""
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -14,8 +14,6 @@ from abstain._kernels._jit import compiled
 from abstain._kernels._threads import over_rows
 from abstain._kernels.atom_labels import drawn_positives
 
-__all__ = ["sampled_sensitivities"]
-
 # Unsigned, because an index that cannot be negative is looked up in half the time.
 Counts = NDArray[np.uint32]
 

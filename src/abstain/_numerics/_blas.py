@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["one_blas_thread"]
-
 _LOCK = threading.Lock()
 # What each library had before the first caller came; given back when the last one leaves.
 _BEFORE: list[int] = []

@@ -14,8 +14,6 @@ import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
 
-__all__ = ["ROUNDING", "clear_edge"]
-
 #: How far rounding may move a number, relative to the largest that it was made of.
 ROUNDING = 1e-12
 

@@ -10,8 +10,6 @@ import copy
 import inspect
 from typing import Any, NoReturn, Self, TypeVar
 
-__all__ = ["Parameters", "clone", "raise_not_fitted"]
-
 T = TypeVar("T")
 
 

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["nan_if_none", "plain"]
-
 
 def plain(value: Any, *, digits: int | None = None) -> Any:
     """Return a value with Python's own numbers and lists; what is not finite is None.

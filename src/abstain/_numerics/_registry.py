@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
-__all__ = ["Registry"]
-
 T = TypeVar("T")
 
 

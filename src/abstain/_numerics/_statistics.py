@@ -1,16 +1,22 @@
-"""Bounds for rates and areas from labelled examples: Clopper-Pearson, exact; DeLong, asymptotic.
+"""Bounds for rates and areas from labelled examples, bins of probabilities, and resamples.
 
-Not in the paper, which estimates without labels; here held-out labels prove a fixed rule.
+The bounds are Clopper-Pearson's, exact, and DeLong's, asymptotic. They are not in the paper, which
+estimates without labels; here held-out labels prove a fixed rule.
 """
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import numpy as np
 from scipy.special import betaincinv, expit, logit, ndtri
 
-from abstain._inputs import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray, check_whole
 
-__all__ = ["auroc_lower", "auroc_lower_expected", "clopper_pearson"]
+#: Bins of equal width, or of equal mass.
+Strategy = Literal["width", "mass"]
+
+_MOST_BINS = 1_000_000
 
 
 def clopper_pearson(
@@ -121,3 +127,42 @@ def _lower_on_log_odds(area: float, deviation: float, n: float, error: float) ->
         # Without a single wrong pair there is no variance; bound it like a rate of n hits in n.
         return min(area, float(error ** (1 / n)))
     return float(expit(logit(area) + ndtri(error) * deviation / (area * (1 - area))))
+
+
+def bin_numbers(
+    proba: FloatArray, weight: FloatArray, *, n_bins: int, strategy: Strategy
+) -> IntArray:
+    """Return the bin of each row.
+
+    Rows with the same probability are in the same bin. A row is put where the middle of its
+    mass lies, so weight 2 equals two rows.
+    """
+    check_whole(n_bins, name="n_bins", most=_MOST_BINS)
+    if strategy not in get_args(Strategy):
+        raise ValueError(f'`strategy` must be "width" or "mass"; got {strategy!r}.')
+    if strategy == "width":
+        return _numbered(proba, n_bins)
+    distinct, inverse = np.unique(proba, return_inverse=True)
+    mass = np.bincount(inverse, weights=weight, minlength=len(distinct))
+    # Rounded, so that a row on the edge of a bin does not depend on how weights were summed.
+    middle = np.round((np.cumsum(mass) - mass / 2) / mass.sum(), 12)
+    return _numbered(middle[inverse], n_bins)
+
+
+def _numbered(place: FloatArray, n_bins: int) -> IntArray:
+    """Return which of equally wide bins of [0, 1] a place is in; 1 is in the last."""
+    numbers: IntArray = np.minimum((place * n_bins).astype(np.intp), n_bins - 1)
+    return numbers
+
+
+def resampled_weight(
+    n_rows: int, weight: FloatArray | None, rng: np.random.Generator
+) -> FloatArray:
+    """Return how often each row is drawn when as many are drawn with replacement as there are.
+
+    A row of weight 2 is two rows, either of which may be drawn.
+    """
+    if weight is None:
+        return np.bincount(rng.integers(n_rows, size=n_rows), minlength=n_rows).astype(np.float64)
+    total = weight.sum()
+    return rng.multinomial(max(round(total), 1), weight / total).astype(np.float64)

@@ -1,16 +1,14 @@
-"""One progress bar: a line on stderr that says how far a long run has come."""
+"""What terminals show: text in columns, and a line on stderr of how far a long run has come."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sized
+import unicodedata
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
-__all__ = ["progress", "progress_bar", "rate_bar"]
-
-T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
 
 WIDTH = 24
@@ -21,16 +19,12 @@ PATIENCE = 2.0
 RATE_INTERVAL = 0.25
 
 
-class _SizedIterable(Sized, Iterable[T_co], Protocol[T_co]):
-    """What has a length and can be iterated over."""
-
-
-def progress(steps: _SizedIterable[T], label: str, *, show: bool | None = None) -> Iterator[T]:
+def progress(steps: Collection[T], label: str, *, show: bool | None = None) -> Iterator[T]:
     """Yield the steps, and show on stderr how many are done.
 
     Parameters
     ----------
-    steps : sized iterable
+    steps : collection
         What to do, one after the other.
     label : str
         What is being done.
@@ -67,8 +61,7 @@ def progress_bar(
         yield advance
     finally:
         # Wipe the line, so that results and messages stand alone.
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()
+        _write("\r\x1b[K")
 
 
 @contextmanager
@@ -105,21 +98,67 @@ def rate_bar(
         drawn = now
         rate = f"{done:,} rows, {done / (now - start):,.0f} rows/s"
         if total is not None:
-            filled = WIDTH * min(done, total) // max(total, 1)
-            rate = f"[{'#' * filled}{'.' * (WIDTH - filled)}] {rate}"
-        sys.stderr.write(f"\r\x1b[K{label} {rate}")
-        sys.stderr.flush()
+            rate = f"{_bar(done, total)} {rate}"
+        _write(f"\r\x1b[K{label} {rate}")
 
     try:
         yield advance
     finally:
         if drawn:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            _write("\r\x1b[K")
 
 
 def _draw(label: str, done: int, total: int) -> None:
+    _write(f"\r{label} {_bar(done, total)} {done}/{total}")
+
+
+def _bar(done: int, total: int) -> str:
     filled = WIDTH * min(done, total) // max(total, 1)
-    bar = "#" * filled + "." * (WIDTH - filled)
-    sys.stderr.write(f"\r{label} [{bar}] {done}/{total}")
+    return f"[{'#' * filled}{'.' * (WIDTH - filled)}]"
+
+
+def _write(text: str) -> None:
+    sys.stderr.write(text)
     sys.stderr.flush()
+
+
+def aligned(
+    rows: Sequence[Sequence[str]], *, right: Collection[int] = (), gap: str = "  "
+) -> list[str]:
+    """Return rows of cells as lines; the cells of a column begin, or end, below each other.
+
+    Parameters
+    ----------
+    rows : sequence of sequence of str
+        As many cells in each; a head is a row like the others.
+    right : collection of int
+        The columns that end below each other, such as those of numbers.
+    gap : str
+        What stands between columns.
+
+    Examples
+    --------
+    >>> for line in aligned([["", "n"], ["north", "5"], ["\u65e5\u672c", "12"]], right={1}):
+    ...     print(line)
+            n
+    north   5
+    \u65e5\u672c   12
+    """
+    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = []
+        for k, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            blank = " " * (width - _width(cell))
+            cells.append(blank + cell if k in right else cell + blank)
+        lines.append(gap.join(cells).rstrip())
+    return lines
+
+
+def _width(text: str) -> int:
+    """Return how many places a terminal gives to a text."""
+    return sum(
+        2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        for letter in text
+        if not unicodedata.combining(letter)
+    )
