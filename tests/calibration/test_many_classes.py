@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from abstain import calibration
-from abstain._kernels.scaling_products import ScalingLoss
-from abstain._kernels.softmax import scaling_derivatives
+from abstain._kernels.softmax import ScalingLoss, scaling_derivatives
 from abstain._numerics import Local, minimise, minimise_by_products
-from abstain.calibration import _many_classes, _scaling
-from abstain.calibration._prior import smoothed_targets
-from abstain.calibration._scaling import fit_scaling
+from abstain.calibration import _scaling_fit
+from abstain.calibration._base import smoothed_targets
+from abstain.calibration._scaling_fit import Freedom, fit_scaling
 
 SCALING = ("temperature", "bcts", "nbvs", "vector")
 
@@ -31,7 +30,7 @@ def test_it_is_the_minimum_of_the_dense_method(monkeypatch, name, prior_rows):
     z, y = simulated(800, 30)
     z *= 2
     sparse = calibration.get(name, scale="logits").set_params(prior_rows=prior_rows).fit(z, y)
-    monkeypatch.setattr(_scaling, "MANY_CLASSES", np.inf)
+    monkeypatch.setattr(_scaling_fit, "MANY_CLASSES", np.inf)
     dense = calibration.get(name, scale="logits").set_params(prior_rows=prior_rows).fit(z, y)
     np.testing.assert_allclose(sparse.slope_, dense.slope_, rtol=1e-5)
     np.testing.assert_allclose(sparse.bias_, dense.bias_, rtol=1e-5, atol=1e-6)
@@ -45,7 +44,7 @@ def test_classes_without_examples_are_treated_as_by_the_dense_method(monkeypatch
     assert len(np.unique(y)) < 60
     weight = np.random.default_rng(0).integers(1, 3, size=300).astype(float)
     sparse = calibration.get(name, scale="logits").fit(z, y, weight, classes=np.arange(60))
-    monkeypatch.setattr(_scaling, "MANY_CLASSES", np.inf)
+    monkeypatch.setattr(_scaling_fit, "MANY_CLASSES", np.inf)
     dense = calibration.get(name, scale="logits").fit(z, y, weight, classes=np.arange(60))
     np.testing.assert_allclose(sparse.predict_proba(z), dense.predict_proba(z), atol=1e-6)
 
@@ -64,7 +63,7 @@ def test_loss_and_products_are_those_of_the_dense_derivatives():
     weight = rng.dirichlet(np.ones(200))
     targets = smoothed_targets(y, 200 * weight, 12, 3.0)
     slope, bias = rng.normal(1, 0.2, size=12), rng.normal(size=12)
-    value, gradient, hessian = scaling_derivatives(z, y, weight, targets, slope, bias, False, 1)
+    value, gradient, hessian = scaling_derivatives(z, y, weight, targets, (slope, bias), False, 1)
     loss = ScalingLoss(z, y, weight, targets)
     loss.at(slope, bias)
     assert loss.value == pytest.approx(value, abs=1e-12)
@@ -92,7 +91,7 @@ def test_nothing_of_the_size_of_classes_squared_is_made():
     z, y = rng.normal(size=(n, k)), rng.integers(k, size=n)
     for shared in (True, False):
         tracemalloc.start()
-        fit_scaling(z, y, np.ones(n), shared_slope=shared, with_bias=True, max_iter=3)
+        fit_scaling(z, y, np.ones(n), Freedom(shared_slope=shared), max_iter=3)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 5 * z.nbytes
@@ -100,8 +99,8 @@ def test_nothing_of_the_size_of_classes_squared_is_made():
 
 
 def test_work_is_bounded_where_the_data_determine_little(monkeypatch):
-    monkeypatch.setattr(_many_classes, "_MOST_WORK", 40)
-    monkeypatch.setattr(_scaling, "_MOST_DENSE", 0)
+    monkeypatch.setattr(_scaling_fit, "_MOST_WORK", 40)
+    monkeypatch.setattr(_scaling_fit, "_MOST_DENSE", 0)
     z, y = simulated(120, 40)
     found = calibration.get("vector", scale="logits").fit(z, y)
     assert calibration.log_loss(y, found.predict_proba(z)) < calibration.log_loss(

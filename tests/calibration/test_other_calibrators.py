@@ -64,6 +64,14 @@ def test_isotonic_row_that_every_class_refuses_is_uniform():
     np.testing.assert_allclose(fitted.predict_proba([[0.0, 0.0, 0.0]]), 1 / 3)
 
 
+def test_isotonic_of_scores_that_hardly_differ():
+    """Scores on both sides of 0 are one where a curve between them would be steeper than any."""
+    scores = np.array([-5e-324, -5e-324, 0.0, 1e-310, 1.0, -1.0])
+    fitted = IsotonicCalibration(scale="logits").fit(scores, [1, 0, 1, 0, 1, 0])
+    assert (np.diff(fitted.thresholds_) > 1e-300).all()
+    np.testing.assert_allclose(fitted.predict_proba(scores[:4])[:, 1], 0.5)
+
+
 def test_isotonic_class_without_examples():
     z, y = simulated()
     with pytest.warns(RepairWarning, match="No example of class 3"):
@@ -203,7 +211,7 @@ def test_threads_do_not_change_the_derivatives(monkeypatch):
     # Enough rows that several threads share them.
     z, codes = simulated(n=199_999)
     weight = np.random.default_rng(0).uniform(size=len(z))
-    rest = (codes, weight, np.eye(3), np.ones(3), np.zeros(3), True, 16)
+    rest = (codes, weight, np.eye(3), (np.ones(3), np.zeros(3)), True, 16)
     monkeypatch.setenv("ABSTAIN_NUM_THREADS", "1")
     on_one = scaling_derivatives(z, *rest)
     monkeypatch.setenv("ABSTAIN_NUM_THREADS", "2")

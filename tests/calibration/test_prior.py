@@ -14,7 +14,7 @@ from abstain.calibration import (
     TemperatureScaling,
     VectorScaling,
 )
-from abstain.calibration._prior import smoothed_targets
+from abstain.calibration._base import smoothed_targets
 
 WITH_PRIOR = (
     BetaCalibration,

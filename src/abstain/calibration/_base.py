@@ -1,4 +1,7 @@
-"""The interface of all calibrators: scores of a classifier in, calibrated probabilities out."""
+"""The interface of all calibrators: scores of a classifier in, calibrated probabilities out.
+
+And their weak prior, a few rows taken as if they had other labels.
+"""
 
 from __future__ import annotations
 
@@ -11,26 +14,31 @@ from numpy.typing import ArrayLike, NDArray
 
 from abstain._inputs import (
     FIT_LOGITS,
+    CheckedScores,
     FloatArray,
     IntArray,
     Scale,
     both_columns,
     check_classes,
-    check_labels,
     check_sample_weight,
     check_scores,
+    codes_of,
+    label_array,
+    number,
     one_column,
     rows_of,
-    to_logits,
 )
 from abstain._kernels._threads import over_rows
 from abstain._numerics import Parameters, raise_not_fitted
 from abstain.exceptions import RepairWarning, warn_user
 
-__all__ = ["Calibrator"]
-
 # Rows calibrated at a time: what is between stays in near cache.
 _ROWS = 131_072
+#: What the weak prior of calibrators is worth when nothing is said: half a row of each of two
+#: classes, taken as if they had other labels. Scores that separate few rows without an error would
+#: otherwise be stretched to certainty.
+PRIOR_ROWS = 1.0
+_MOST_ROWS = 1e15
 
 
 class Calibrator(Parameters, ABC):
@@ -88,21 +96,23 @@ class Calibrator(Parameters, ABC):
         -------
         self
         """
-        logits = to_logits(scores, scale=self.scale)
+        logits = CheckedScores.of(scores, scale=self.scale).logits
         n, n_classes = logits.shape
-        if self.binary_only and n_classes != 2:
-            raise ValueError(
-                f"{type(self).__name__} is for two classes; `scores` has {n_classes} columns. "
-                f'Use calibration "bcts" or "vector" for more.'
-            )
-        columns = check_classes(
-            y, n_columns=n_classes, classes=classes, of_one_column=one_column(scores, "scores")
-        )
-        codes = check_labels(y, classes=columns, n_rows=n)
+        self._check_n_classes(n_classes)
+        labels = label_array(y, "y")
+        columns = check_classes(labels, n_classes, classes, "y", one_column(scores, "scores"))
+        codes = codes_of(labels, columns, n, "y")
         weight = check_sample_weight(sample_weight, n_rows=n)
-        _check_present(codes, weight, columns)
-        self._fit(logits, codes, np.ones(n) if weight is None else weight)
-        self.classes_ = columns
+        return self.fit_checked(logits, codes, weight, columns)
+
+    def fit_checked(
+        self, logits: FloatArray, codes: IntArray, weight: FloatArray | None, classes: NDArray[Any]
+    ) -> Self:
+        """Fit on what was checked already: logits, true columns, and the label of each column."""
+        self._check_n_classes(logits.shape[1])
+        _check_present(codes, weight, classes)
+        self._fit(logits, codes, np.ones(len(codes)) if weight is None else weight)
+        self.classes_ = self.picked.classes_ = classes
         return self
 
     def predict_proba(self, scores: ArrayLike) -> FloatArray:
@@ -128,13 +138,14 @@ class Calibrator(Parameters, ABC):
         self._check_fitted()
         values = rows_of(scores, "scores")
         n_classes = len(self.classes_)
+        work = self.picked
         if len(values) <= _ROWS:
-            return self._compact(values, n_classes)
+            return work._compact(values)
         shape = len(values) if n_classes == 2 else (len(values), n_classes)
         result = np.empty(shape)
 
         def calibrate(begin: int, end: int) -> None:
-            self._compact_into(result[begin:end], values[begin:end], n_classes)
+            work._compact(values[begin:end], result[begin:end])
 
         try:
             over_rows(calibrate, len(values), size=_ROWS)
@@ -144,20 +155,33 @@ class Calibrator(Parameters, ABC):
             raise
         return result
 
+    def compact_checked(self, scores: CheckedScores) -> FloatArray:
+        """Return the same for scores that were checked already."""
+        proba = self._proba(scores.logits)
+        return proba[:, 1] if len(self.classes_) == 2 else proba
+
     @property
     def picked(self) -> Calibrator:
         """The calibrator that does the work: this one, unless it has picked another."""
         return self
 
-    def _compact(self, scores: NDArray[Any], n_classes: int) -> FloatArray:
-        """Return probabilities of unchecked scores, of two classes those of the positive one."""
-        logits = to_logits(scores, scale=self.scale, n_classes=n_classes, remedy=FIT_LOGITS)
-        proba = self._proba(logits)
-        return proba[:, 1] if n_classes == 2 else proba
+    def _compact(self, scores: NDArray[Any], out: FloatArray | None = None) -> FloatArray:
+        """Return the same for some unchecked rows, in its place where that is given."""
+        n_classes = len(self.classes_)
+        proba = self.compact_checked(
+            CheckedScores.of(scores, scale=self.scale, n_classes=n_classes, remedy=FIT_LOGITS)
+        )
+        if out is None:
+            return proba
+        out[...] = proba
+        return out
 
-    def _compact_into(self, out: FloatArray, scores: NDArray[Any], n_classes: int) -> None:
-        """Put the same where it is to stand."""
-        out[...] = self._compact(scores, n_classes)
+    def _check_n_classes(self, n_classes: int) -> None:
+        if self.binary_only and n_classes != 2:
+            raise ValueError(
+                f"{type(self).__name__} is for two classes; `scores` has {n_classes} columns. "
+                f'Use calibration "bcts" or "vector" for more.'
+            )
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "classes_"):
@@ -187,6 +211,22 @@ class Calibrator(Parameters, ABC):
         return calibrator
 
 
+class RegularisedCalibrator(Calibrator):
+    """Base of the calibrators with the weak prior.
+
+    Parameters
+    ----------
+    scale : {"probabilities", "logits"}
+        What the scores are.
+    prior_rows : float
+        How many rows the prior is worth; 0 for none.
+    """
+
+    def __init__(self, *, scale: Scale = "probabilities", prior_rows: float = PRIOR_ROWS) -> None:
+        super().__init__(scale=scale)
+        self.prior_rows = prior_rows
+
+
 def _check_present(codes: IntArray, weight: FloatArray | None, classes: NDArray[Any]) -> None:
     mass = np.bincount(codes, weights=weight, minlength=len(classes))
     absent = classes[mass == 0].tolist()
@@ -201,3 +241,59 @@ def _check_present(codes: IntArray, weight: FloatArray | None, classes: NDArray[
             f"not calibrated by data of its own.",
             RepairWarning,
         )
+
+
+def _check_prior_rows(prior_rows: float) -> float:
+    """Return the number of rows the prior is worth, or raise."""
+    rows = number(prior_rows, "prior_rows")
+    if not 0 <= rows < np.inf:
+        raise ValueError(f"`prior_rows` must be finite and at least 0; got {prior_rows!r}.")
+    # More rows than anybody has weigh the same; their squares should be numbers.
+    return min(rows, _MOST_ROWS)
+
+
+def smoothed_targets(
+    codes: IntArray, weight: FloatArray, n_classes: int, prior_rows: float
+) -> FloatArray:
+    """Return the distribution that the rows of each class aim at.
+
+    Each class with examples hands at most ``prior_rows / n_classes`` of its rows to the others,
+    and gets as much from each as it gives. The mean aim is therefore the class frequencies, and
+    so is the mean probability of a calibrator with biases.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,)
+        True classes, as column numbers.
+    weight : ndarray of shape (n,)
+        How much each row counts.
+    n_classes : int
+        The number of columns.
+    prior_rows : float
+        How many rows the prior is worth; 0 for none.
+
+    Returns
+    -------
+    ndarray of shape (n_classes, n_classes)
+        Rows sum to 1.
+
+    Notes
+    -----
+    Classes c and d of ``N_c`` and ``N_d`` rows exchange ``a / (k - 1) / (1 + a / N_c + a / N_d)``
+    with ``a = prior_rows / k`` and k the number of classes that have examples. Two classes of N
+    rows and ``prior_rows=2`` give Platt's targets, (N + 1) / (N + 2).
+    """
+    share = _check_prior_rows(prior_rows)
+    counts = np.bincount(codes, weights=weight, minlength=n_classes).astype(np.float64)
+    present = np.flatnonzero(counts > 0)
+    targets = np.eye(n_classes)
+    if share == 0 or len(present) < 2:
+        return targets
+    share /= len(present)
+    rarity = share / counts[present]
+    exchanged = share / (len(present) - 1) / (1 + rarity[:, None] + rarity)
+    np.fill_diagonal(exchanged, 0.0)
+    given = exchanged / counts[present, None]
+    np.fill_diagonal(given, 1 - given.sum(axis=1))
+    targets[np.ix_(present, present)] = given
+    return targets

@@ -8,19 +8,19 @@ import numpy as np
 from scipy import linalg
 
 from abstain._inputs import FloatArray, IntArray, Scale
-from abstain._kernels.linear_softmax import linear_softmax, linear_softmax_loss
-from abstain._kernels.softmax import log_softmax
+from abstain._kernels.softmax import linear_softmax, linear_softmax_loss, log_softmax
 from abstain._numerics import one_blas_thread
-from abstain.calibration._base import Calibrator
-from abstain.calibration._prior import PRIOR_ROWS, smoothed_targets
-
-__all__ = ["DirichletCalibration"]
+from abstain.calibration._base import (
+    PRIOR_ROWS,
+    RegularisedCalibrator,
+    smoothed_targets,
+)
 
 # A faint pull of the diagonal to 1 settles what scores without an error leave open.
 _DIAGONAL = 1e-6
 
 
-class DirichletCalibration(Calibrator):
+class DirichletCalibration(RegularisedCalibrator):
     """Dirichlet calibration with off-diagonal regularisation.
 
     Parameters
@@ -81,10 +81,9 @@ class DirichletCalibration(Calibrator):
         intercept: float = 1e-3,
         prior_rows: float = PRIOR_ROWS,
     ) -> None:
-        super().__init__(scale=scale)
+        super().__init__(scale=scale, prior_rows=prior_rows)
         self.off_diagonal = off_diagonal
         self.intercept = intercept
-        self.prior_rows = prior_rows
 
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
         for name in ("off_diagonal", "intercept"):

@@ -1,4 +1,8 @@
-"""Folds that neither tied scores nor weights can lead astray, for picking a calibrator."""
+"""Folds that neither tied scores nor weights can lead astray, and rows held out by them.
+
+By folds a calibrator is picked. And what a calibrator makes of the rows it was fitted on flatters
+it: by how much, the probabilities of rows that it did not see tell.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
-
-__all__ = ["Folds"]
+from abstain._numerics import clone
+from abstain.calibration._base import Calibrator
 
 # Logits closer than this, relative or absolute, are of equal rows.
 _SAME = 1e-12
@@ -130,3 +134,49 @@ def _split(
     cell = cells[which]
     share = taken[place, which] / units[row[which], code[cell]]
     return cell, mass[cell] * share, place
+
+
+_FOLDS = 5
+# From so many rows on a few parameters fit none of them in particular.
+_MANY_ROWS = 20_000
+
+
+def held_out(
+    calibrator: Calibrator, logits: FloatArray, codes: IntArray, weight: FloatArray | None
+) -> tuple[IntArray, FloatArray, FloatArray] | None:
+    """Return numbers, probabilities and weights of rows, each held out of a fit.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        Fitted on all of them.
+    logits : ndarray of shape (n, n_classes)
+        Their scores, checked.
+    codes : ndarray of shape (n,)
+        True columns.
+    weight : ndarray of shape (n,) or None
+
+    Returns
+    -------
+    tuple or None
+        Equal rows are one; None where it would make no difference, or a fold cannot be fitted.
+    """
+    if not calibrator._state or len(codes) >= _MANY_ROWS:
+        return None
+    counted = np.ones(len(codes)) if weight is None else weight
+    present = np.flatnonzero(counted > 0)
+    n_classes = len(calibrator.classes_)
+    folds = Folds.deal(logits[present], codes[present], counted[present], _FOLDS)
+    rows = present[folds.rows]
+    proba = np.empty((len(rows), n_classes))
+    again = clone(calibrator)
+    again.classes_ = calibrator.classes_
+    for fold in range(int(folds.fold.max()) + 1):
+        inside = folds.fold == fold
+        if inside.all():
+            return None
+        if inside.any():
+            fitted = rows[~inside]
+            again._fit(logits[fitted], codes[fitted], folds.weight[~inside])
+            proba[inside] = again._proba(logits[rows[inside]])
+    return rows, proba, folds.weight

@@ -6,12 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from abstain._inputs import FloatArray, IntArray, Scale
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.softmax import one_versus_rest_log_odds
-from abstain.calibration._base import Calibrator
-from abstain.calibration._prior import PRIOR_ROWS, smoothed_targets
-
-__all__ = ["FARTHEST", "IsotonicCalibration"]
+from abstain.calibration._base import RegularisedCalibrator, smoothed_targets
 
 # How far a flat piece of the curve is tilted, as a share of the way to the next piece.
 _TILT = 0.01
@@ -19,12 +16,14 @@ _TILT = 0.01
 FARTHEST = 700.0
 # Log-odds closer than this are those of one score: in single precision they differ by as much,
 # and a curve that rose between would make steps of the last digit. So that many of them in a row
-# are not all one, those of different cells are apart.
+# are not all one, those of different cells are apart, if they are far enough apart for a number to
+# say how steep a curve is between them.
 _SAME = 1e-6
 _CELL = 1e-3
+_NEAREST = float(np.finfo(np.float64).tiny)
 
 
-class IsotonicCalibration(Calibrator):
+class IsotonicCalibration(RegularisedCalibrator):
     """Isotonic calibration: the best curve that never falls.
 
     It assumes nothing about the curve's shape and so needs a thousand examples or more, fewer if
@@ -77,10 +76,6 @@ class IsotonicCalibration(Calibrator):
     thresholds_: FloatArray
     values_: FloatArray
     offsets_: FloatArray
-
-    def __init__(self, *, scale: Scale = "probabilities", prior_rows: float = PRIOR_ROWS) -> None:
-        super().__init__(scale=scale)
-        self.prior_rows = prior_rows
 
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
         odds = _log_odds(logits)
@@ -144,8 +139,8 @@ def _curve(
 def _distinct(x: FloatArray) -> tuple[FloatArray, IntArray]:
     """Return the distinct values in order, the least of those that are the same, and which is."""
     values, inverse = np.unique(x, return_inverse=True)
-    apart = np.diff(values) > _SAME
-    apart |= np.diff(np.floor(values / _CELL)) > 0
+    gaps = np.diff(values)
+    apart = (gaps > _SAME) | ((np.diff(np.floor(values / _CELL)) > 0) & (gaps > _NEAREST))
     group = np.append(0, np.cumsum(apart))
     first = np.append(True, apart)
     return values[first], group[inverse]

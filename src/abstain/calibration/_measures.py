@@ -27,14 +27,6 @@ from abstain._inputs import (
 )
 from abstain._numerics import Strategy, bin_numbers
 
-__all__ = [
-    "BrierScore",
-    "bootstrap_interval",
-    "brier_score",
-    "expected_calibration_error",
-    "log_loss",
-]
-
 # No more rows than this are drawn, however heavy they are.
 _MOST_ROWS = 2.0**53
 
@@ -286,14 +278,14 @@ def bootstrap_interval(
     count = check_whole(n_draws, name="n_draws", most=MOST_DRAWS)
     if not callable(measure):
         raise TypeError(f"`measure` must be a function such as log_loss; got {measure!r}.")
-    n = len(label_array(y_true, "y_true"))
+    labels = label_array(y_true, "y_true")
+    n = len(labels)
     weight = check_sample_weight(sample_weight, n_rows=n)
     if "classes" not in options:
         # A draw may miss a class, which must not change what the columns mean.
         shape = rows_of(proba, "proba").shape
-        options["classes"] = check_classes(
-            y_true, n_columns=shape[1] if len(shape) > 1 else 2, name="y_true"
-        )
+        n_columns = shape[1] if len(shape) > 1 else 2
+        options["classes"] = check_classes(labels, n_columns, None, "y_true")
     rng = check_generator(random_state)
     total = n if weight is None else max(round(min(float(weight.sum()), _MOST_ROWS)), 1)
     chances = np.full(n, 1 / n) if weight is None else weight / weight.sum()
