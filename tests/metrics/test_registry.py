@@ -105,7 +105,7 @@ def test_what_a_metric_is_called_elsewhere_is_proposed(name, proposed):
 
 
 def test_everything_proposed_is_known(tmp_path):
-    from abstain.metrics._known_as import KNOWN_AS
+    from abstain.metrics._names import KNOWN_AS
 
     (tmp_path / "costs.csv").write_text("0,1\n1,0\n")
     for name, proposed in KNOWN_AS.items():

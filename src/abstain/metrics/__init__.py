@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from abstain.metrics._accuracy import Accuracy, BalancedAccuracy, ErrorRate
-from abstain.metrics._auroc import AUROC
+from abstain.metrics._auroc import AUROC, PartialAUROC
 from abstain.metrics._average_precision import AveragePrecision
+from abstain.metrics._base import BudgetCurve as BudgetCurve
 from abstain.metrics._base import Decision as Decision
 from abstain.metrics._base import Metric
+from abstain.metrics._base import Point as Point
 from abstain.metrics._base import check_decision as check_decision
-from abstain.metrics._confusion import BaseConfusionMetric
-from abstain.metrics._confusion_metric import ConfusionMetric
+from abstain.metrics._confusion import BaseConfusionMetric, ConfusionMetric
 from abstain.metrics._confusion_solver import helps as helps
-from abstain.metrics._curve import BudgetCurve as BudgetCurve
-from abstain.metrics._curve import Point as Point
 from abstain.metrics._expected_cost import ExpectedCost
 from abstain.metrics._mcc import MatthewsCorrelation
 from abstain.metrics._net_benefit import NetBenefit
-from abstain.metrics._partial_auroc import PartialAUROC
 from abstain.metrics._precision_at_recall import PrecisionAtRecall, RecallAtPrecision
 from abstain.metrics._precision_recall_f import F1, FBeta, Jaccard, Precision, Recall
-from abstain.metrics._ranking import BestWindow as BestWindow
 from abstain.metrics._ranking import RankingMetric
 from abstain.metrics._registry import from_dict as from_dict
 from abstain.metrics._registry import from_name as from_name
@@ -29,8 +26,10 @@ from abstain.metrics._registry import is_own as is_own
 from abstain.metrics._registry import to_dict as to_dict
 from abstain.metrics._registry import whole_name as whole_name
 from abstain.metrics._sampled_metric import SampledMetric
-from abstain.metrics._sensitivity_at_specificity import SensitivityAtSpecificity
-from abstain.metrics._specificity_at_sensitivity import SpecificityAtSensitivity
+from abstain.metrics._sensitivity_at_specificity import (
+    SensitivityAtSpecificity,
+    SpecificityAtSensitivity,
+)
 from abstain.metrics._top_k import TopKAccuracy
 from abstain.metrics._weighted_kappa import WeightedKappa
 

@@ -14,8 +14,6 @@ from abstain._inputs import FloatArray
 from abstain.metrics._base import Decision
 from abstain.metrics._confusion import BaseConfusionMetric
 
-__all__ = ["Accuracy", "BalancedAccuracy", "ErrorRate"]
-
 
 class Accuracy(BaseConfusionMetric):
     r"""Accuracy, the share of examples whose class is predicted right.
@@ -40,7 +38,6 @@ class Accuracy(BaseConfusionMetric):
 
     value_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     head: ClassVar[str] = "accuracy"
-    example: ClassVar[str] = "accuracy"
     summary: ClassVar[str] = "share of examples predicted right"
 
     def value(self, confusion: FloatArray) -> float:
@@ -56,7 +53,7 @@ class Accuracy(BaseConfusionMetric):
         slope: FloatArray = (np.eye(len(confusion)) - np.trace(confusion) / total) / total
         return slope
 
-    def _resolved(self, decision: Decision) -> Decision:
+    def resolved(self, decision: Decision) -> Decision:
         """Return argmax for ``"auto"``: for accuracy nothing is better."""
         return "argmax" if decision == "auto" else decision
 
@@ -84,7 +81,6 @@ class ErrorRate(Accuracy):
 
     greater_is_better = False
     head: ClassVar[str] = "error-rate"
-    example: ClassVar[str] = "error-rate"
     summary: ClassVar[str] = "share of examples predicted wrong (lower is better)"
 
     def value(self, confusion: FloatArray) -> float:
@@ -120,7 +116,6 @@ class BalancedAccuracy(BaseConfusionMetric):
 
     value_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     head: ClassVar[str] = "balanced-accuracy"
-    example: ClassVar[str] = "balanced-accuracy"
     summary: ClassVar[str] = "mean over classes of the share predicted right, for rare classes"
 
     def value(self, confusion: FloatArray) -> float:

@@ -11,8 +11,6 @@ from abstain._kernels.ranking import average_precision_windows
 from abstain.metrics._ranking import RankingMetric
 from abstain.summaries import Atoms, Windows
 
-__all__ = ["AveragePrecision"]
-
 # Windows are compared one by one as long as that takes no more additions than this.
 MOST_WORK = 50_000_000
 # Otherwise this many are compared first, and then ever nearer neighbours of the best.
@@ -52,7 +50,6 @@ class AveragePrecision(RankingMetric):
     """
 
     head: ClassVar[str] = "average-precision"
-    example: ClassVar[str] = "average-precision"
     summary: ClassVar[str] = "mean precision over the positives; for rare positives"
     needs: ClassVar[tuple[bool, bool]] = (True, False)
 
@@ -60,8 +57,8 @@ class AveragePrecision(RankingMetric):
         self, p: FloatArray, positive: FloatArray, negative: FloatArray
     ) -> FloatArray:
         found = np.cumsum(positive[:, ::-1], axis=1)
-        taken = np.cumsum(negative[:, ::-1], axis=1) + found
-        values: FloatArray = np.einsum("bn,bn->b", positive[:, ::-1], found / taken)
+        predicted = np.cumsum(negative[:, ::-1], axis=1) + found
+        values: FloatArray = np.einsum("bn,bn->b", positive[:, ::-1], found / predicted)
         return values / found[:, -1]
 
     def _values(self, atoms: Atoms, windows: Windows) -> FloatArray:

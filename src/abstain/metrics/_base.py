@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Self, get_args
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,12 +29,9 @@ from abstain._inputs import (
     rows_of,
 )
 from abstain._numerics import Parameters
-from abstain.metrics._curve import BudgetCurve, Point
-from abstain.regions import Choice
+from abstain.regions import Choice, Region
 from abstain.rules import Argmax, DecisionRule
 from abstain.summaries import BatchSummary, LabelledReplicates, Moves, RowSummary, summarise
-
-__all__ = ["MOST_LABEL_DRAWS", "Decision", "Metric", "check_decision"]
 
 #: How many label vectors ``Metric.draws`` gives at a time, since it holds them all.
 MOST_LABEL_DRAWS = 10_000
@@ -46,6 +44,50 @@ def check_decision(decision: str) -> None:
     """Raise if a decision has no such name."""
     if decision not in get_args(Decision):
         raise ValueError(f'`decision` must be "auto", "argmax" or "optimal"; got {decision!r}.')
+
+
+class Point(NamedTuple):
+    """A choice, what the metric is expected to be on what it keeps, and the weight withheld."""
+
+    choice: Choice
+    value: float
+    withheld: float
+
+
+@dataclass(frozen=True, eq=False)
+class BudgetCurve:
+    """The best choice for each of many budgets.
+
+    Parameters
+    ----------
+    budgets : ndarray of shape (n_budgets,)
+        Largest share of the weight that may be withheld.
+    points : list of Point
+        What each of them buys.
+    """
+
+    budgets: FloatArray
+    points: list[Point]
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """What is withheld, and how the rest is predicted."""
+        return tuple(point.choice for point in self.points)
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """What is withheld."""
+        return tuple(point.choice.region for point in self.points)
+
+    @property
+    def values(self) -> FloatArray:
+        """The metric estimated for what is kept."""
+        return np.array([point.value for point in self.points])
+
+    @property
+    def withheld(self) -> FloatArray:
+        """The weight withheld: at most the budget, 0 where abstaining does not help."""
+        return np.array([point.withheld for point in self.points])
 
 
 class Metric(Parameters, ABC):
@@ -72,7 +114,7 @@ class Metric(Parameters, ABC):
     n_replicates: ClassVar[int] = 200
     #: The least and the greatest value there can be; infinite where there is no bound.
     value_range: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
-    #: The registered name up to ``=`` or ``:``, and a whole one as an example.
+    #: The registered name up to ``=`` or ``:``, and a whole one as an example where it is longer.
     head: ClassVar[str] = ""
     example: ClassVar[str] = ""
     #: One line for lists of metrics: what it measures and for whom.
@@ -148,7 +190,7 @@ class Metric(Parameters, ABC):
             NaN where the metric is not defined, such as without a class that it needs.
         """
         rows, columns = self._checked(proba, prediction, sample_weight)
-        return self._expected(rows, columns)
+        return self.expected_on(rows, columns)
 
     def observed(
         self,
@@ -182,7 +224,7 @@ class Metric(Parameters, ABC):
         rows, columns = self._checked(proba, prediction, sample_weight)
         n, n_classes = rows.proba.shape
         codes = check_labels(y_true, classes=classes, n_classes=n_classes, n_rows=n, name="y_true")
-        return self._observed(codes, rows, columns)
+        return self.observed_on(codes, rows, columns)
 
     def draws(
         self,
@@ -202,7 +244,7 @@ class Metric(Parameters, ABC):
         count = check_whole(n_draws, name="n_draws", most=MOST_LABEL_DRAWS)
         number = check_whole(seed, name="seed", least=0, most=2**64 - 1)
         rows, columns = self._checked(proba, prediction, sample_weight)
-        return self._draws(rows, columns, count, number)
+        return self.draws_on(rows, columns, count, number)
 
     def choose(
         self,
@@ -234,7 +276,7 @@ class Metric(Parameters, ABC):
         """
         check_decision(decision)
         rows, _ = self._checked(proba, None, sample_weight)
-        return self._choose(rows.in_own_order(), check_capacity(capacity), decision)
+        return self.choose_on(rows.in_own_order(), check_capacity(capacity), decision)
 
     def curve(
         self,
@@ -272,76 +314,78 @@ class Metric(Parameters, ABC):
         given = rows_of(budgets, "budgets").ravel().tolist()
         shares = np.array([check_budget(budget) for budget in given])
         capacities = [rows.capacity(share) for share in shares.tolist()]
-        return BudgetCurve(shares, self._curve(rows.in_own_order(), capacities, decision))
+        return BudgetCurve(shares, self.curve_on(rows.in_own_order(), capacities, decision))
 
     @abstractmethod
-    def _expected(self, summary: BatchSummary, prediction: IntArray | None) -> float:
+    def expected_on(self, summary: BatchSummary, prediction: IntArray | None) -> float:
         """Return the expected value on a summary; predictions are argmax when not given."""
 
     @abstractmethod
-    def _observed(self, codes: IntArray, rows: BatchSummary, prediction: IntArray | None) -> float:
+    def observed_on(
+        self, codes: IntArray, rows: BatchSummary, prediction: IntArray | None
+    ) -> float:
         """Return the value from labels."""
 
     @abstractmethod
-    def _draws(
+    def draws_on(
         self, summary: BatchSummary, prediction: IntArray | None, n_draws: int, seed: int
     ) -> FloatArray:
         """Return the value under label vectors drawn from the probabilities."""
 
     @abstractmethod
-    def _choose(self, summary: BatchSummary, capacity: float, decision: Decision) -> Choice:
+    def choose_on(self, summary: BatchSummary, capacity: float, decision: Decision) -> Choice:
         """Choose whom to withhold."""
 
-    def _resolved(self, decision: Decision) -> Decision:
+    def resolved(self, decision: Decision) -> Decision:
         """Return what ``"auto"`` is for this metric, where that does not depend on the rows."""
         return decision
 
-    def _rule(self, summary: BatchSummary, decision: Decision) -> DecisionRule:
+    def rule_on(self, summary: BatchSummary, decision: Decision) -> DecisionRule:
         """Return how to predict a summary of which nothing is withheld: here by argmax."""
         return Argmax()
 
-    def _curve(
+    def curve_on(
         self, summary: BatchSummary, capacities: Sequence[float], decision: Decision
     ) -> list[Point]:
         """Choose for each of many capacities; metrics that share work between them override it."""
         return [
-            self._point(summary, self._choose(summary, capacity, decision))
+            self.point_on(summary, self.choose_on(summary, capacity, decision))
             for capacity in capacities
         ]
 
-    def _applied(self, choice: Choice, summary: BatchSummary) -> tuple[IntArray, Mask]:
+    def applied(self, choice: Choice, summary: BatchSummary) -> tuple[IntArray, Mask]:
         """Return predictions and what is withheld; no predictions where nobody reads them."""
         if self.ranks and not choice.region.reads_prediction:
             return np.empty(0, dtype=np.intp), choice.withheld(summary.compact)
         return choice.apply(summary.compact)
 
-    def _point(self, summary: BatchSummary, choice: Choice) -> Point:
+    def point_on(self, summary: BatchSummary, choice: Choice) -> Point:
         """Return what a choice does to a summary."""
-        prediction, withheld = self._applied(choice, summary)
+        prediction, withheld = self.applied(choice, summary)
         weight = summary.weight
-        taken = np.count_nonzero(withheld) if weight is None else weight[withheld].sum()
-        _, value = self._before_and_after(summary, prediction, withheld)
-        return Point(choice, value, float(taken))
+        weight_withheld = np.count_nonzero(withheld) if weight is None else weight[withheld].sum()
+        _, value = self.before_and_after(summary, prediction, withheld)
+        return Point(choice, value, float(weight_withheld))
 
-    def _summarised(
+    def summarised(
         self, proba: FloatArray, weight: FloatArray | None, bins: int | None = None
     ) -> BatchSummary:
         """Return what the metric reads of a batch: its rows, here."""
         return summarise(both_columns(proba), weight)
 
-    def _before_and_after(
+    def before_and_after(
         self, summary: BatchSummary, prediction: IntArray, withheld: Mask
     ) -> tuple[float, float]:
         """Return the expected value on everything, and on what is kept."""
-        before = self._expected(summary, prediction)
+        before = self.expected_on(summary, prediction)
         if not withheld.any():
             return before, before
         if withheld.all():
             return before, float("nan")
         kept = ~withheld
-        return before, self._expected(summary.only(kept), _of(prediction, kept))
+        return before, self.expected_on(summary.only(kept), _of(prediction, kept))
 
-    def _moved_draws(
+    def moved_draws(
         self,
         summary: BatchSummary,
         prediction: IntArray,
@@ -357,14 +401,14 @@ class Metric(Parameters, ABC):
         before, after = np.full((2, len(moves)), np.nan)
         for k, move in enumerate(zip(moves.slope, moves.bias, moves.ratios, strict=True)):
             moved = source.moved(*move)
-            before[k] = self._draws(moved, prediction, 1, seed + k)[0]
+            before[k] = self.draws_on(moved, prediction, 1, seed + k)[0]
             if not withheld.any():
                 after[k] = before[k]
             elif kept.any():
-                after[k] = self._draws(moved.only(kept), _of(prediction, kept), 1, seed + k)[0]
+                after[k] = self.draws_on(moved.only(kept), _of(prediction, kept), 1, seed + k)[0]
         return before, after
 
-    def _misfits(
+    def misfits(
         self, labelled: LabelledReplicates, prediction: IntArray, withheld: Mask, seed: int
     ) -> tuple[FloatArray, FloatArray]:
         """Return observed less expected value of labelled rows, on all and on the kept.
@@ -394,15 +438,15 @@ class Metric(Parameters, ABC):
             believed = RowSummary(both_columns(np.ascontiguousarray(labelled.believed[k, drawn])))
             columns = prediction[drawn]
             try:
-                observed = self._observed(labelled.codes[drawn], scored, columns)
-                expected = self._observed(_drawn_labels(believed.rows, rng), scored, columns)
+                observed = self.observed_on(labelled.codes[drawn], scored, columns)
+                expected = self.observed_on(_drawn_labels(believed.rows, rng), scored, columns)
             except ValueError:
                 # A draw may have one class alone, of which the metric says nothing.
                 continue
             result[k] = observed - expected
         return result
 
-    def _resampled(
+    def resampled(
         self, codes: IntArray, rows: RowSummary, prediction: IntArray, n_draws: int, seed: int
     ) -> tuple[float, FloatArray]:
         """Return the value of labelled rows, and what it is with their weights drawn anew.
@@ -418,7 +462,7 @@ class Metric(Parameters, ABC):
             drawn = rng.choice(n, size=n, p=share)
             again = RowSummary(np.ascontiguousarray(rows.proba[drawn]))
             try:
-                values[k] = self._observed(codes[drawn], again, prediction[drawn])
+                values[k] = self.observed_on(codes[drawn], again, prediction[drawn])
             except ValueError:
                 # A draw may have one class alone, of which the metric says nothing.
                 continue

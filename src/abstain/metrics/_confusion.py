@@ -1,4 +1,4 @@
-"""Base of the confusion metrics: a function psi(C) of the confusion matrix of the kept examples.
+"""Functions psi(C) of the confusion matrix of the kept examples: their base, and the user's own.
 
 C[i, j] is the weight of kept examples of true class i predicted as j: counted when labels are
 known, expected under the probabilities when they are not (the paper's Section 5).
@@ -7,8 +7,8 @@ known, expected under the probabilities when they are not (the paper's Section 5
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
-from typing import Any, Literal, Self, get_args
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
@@ -24,12 +24,10 @@ from abstain.metrics._confusion_draws import (
     rows_that_move,
     some_at_a_time,
 )
-from abstain.metrics._confusion_solver import solve_joint, solve_marginal
+from abstain.metrics._confusion_solver import Batch, solve_joint, solve_marginal
 from abstain.regions import Choice
 from abstain.rules import Argmax, DecisionRule
 from abstain.summaries import BatchSummary, LabelledReplicates, Moves, RowSummary
-
-__all__ = ["ALL_KEPT", "NO_WEIGHT", "BaseConfusionMetric", "Solver"]
 
 Solver = Literal["marginal", "joint"]
 
@@ -69,7 +67,7 @@ class BaseConfusionMetric(Metric):
             up, down = confusion.copy(), confusion.copy()
             up[entry] += step
             # A count is never negative, so at 0 the difference is one-sided.
-            down[entry] = max(down[entry] - step, 0.0)
+            down[entry] = max(float(down[entry] - step), 0.0)
             slope[entry] = (self.value(up) - self.value(down)) / (up[entry] - down[entry])
         return np.nan_to_num(slope, nan=0.0, posinf=0.0, neginf=0.0)
 
@@ -92,12 +90,14 @@ class BaseConfusionMetric(Metric):
         self.check_parameters()
         return self
 
-    def _expected(self, summary: BatchSummary, prediction: IntArray | None) -> float:
+    def expected_on(self, summary: BatchSummary, prediction: IntArray | None) -> float:
         columns = _columns(summary, prediction)
         weight = _weight(summary)
         return self.value(expected_confusion(summary.proba, columns, weight, ALL_KEPT))
 
-    def _observed(self, codes: IntArray, rows: BatchSummary, prediction: IntArray | None) -> float:
+    def observed_on(
+        self, codes: IntArray, rows: BatchSummary, prediction: IntArray | None
+    ) -> float:
         n_classes = rows.proba.shape[1]
         cells = np.bincount(
             codes * n_classes + _columns(rows, prediction),
@@ -106,7 +106,7 @@ class BaseConfusionMetric(Metric):
         )
         return self.value(cells.reshape(n_classes, n_classes).astype(np.float64))
 
-    def _resampled(
+    def resampled(
         self, codes: IntArray, rows: RowSummary, prediction: IntArray, n_draws: int, seed: int
     ) -> tuple[float, FloatArray]:
         n_classes = rows.proba.shape[1]
@@ -117,12 +117,12 @@ class BaseConfusionMetric(Metric):
         drawn = rng.standard_gamma(cells, (n_draws, n_classes, n_classes))
         return self.value(cells), self._values(drawn)
 
-    def _draws(
+    def draws_on(
         self, summary: BatchSummary, prediction: IntArray | None, n_draws: int, seed: int
     ) -> FloatArray:
         return self._values(labels_drawn(summary, _columns(summary, prediction), n_draws, seed))
 
-    def _moved_draws(
+    def moved_draws(
         self,
         summary: BatchSummary,
         prediction: IntArray,
@@ -143,7 +143,7 @@ class BaseConfusionMetric(Metric):
                 after[part] = self._values(kept)
         return before, after if withheld.any() else before
 
-    def _misfits(
+    def misfits(
         self, labelled: LabelledReplicates, prediction: IntArray, withheld: Mask, seed: int
     ) -> tuple[FloatArray, FloatArray]:
         before, after = np.empty((2, len(labelled)))
@@ -155,27 +155,119 @@ class BaseConfusionMetric(Metric):
                 after[part] = self._values(observed[0]) - self._values(expected[0])
         return before, after if withheld.any() else before
 
-    def _before_and_after(
+    def before_and_after(
         self, summary: BatchSummary, prediction: IntArray, withheld: Mask
     ) -> tuple[float, float]:
-        before = self._expected(summary, prediction)
+        before = self.expected_on(summary, prediction)
         if not withheld.any():
             return before, before
         kept = expected_confusion(summary.proba, prediction, _weight(summary), ~withheld)
-        return before, self._value_of_rest(kept, withheld)
-
-    def _value_of_rest(self, kept: FloatArray, withheld: Mask) -> float:
-        return float("nan") if withheld.all() else self.value(kept)
+        return before, float("nan") if withheld.all() else self.value(kept)
 
     def _values(self, confusions: Iterable[FloatArray]) -> FloatArray:
         return np.array([self.value(confusion) for confusion in confusions], dtype=np.float64)
 
-    def _rule(self, summary: BatchSummary, decision: Decision) -> DecisionRule:
-        return self._choose(summary, 0.0, decision).rule
+    def rule_on(self, summary: BatchSummary, decision: Decision) -> DecisionRule:
+        return self.choose_on(summary, 0.0, decision).rule
 
-    def _choose(self, summary: BatchSummary, capacity: float, decision: Decision) -> Choice:
+    def choose_on(self, summary: BatchSummary, capacity: float, decision: Decision) -> Choice:
         solve = solve_joint if self.solver == "joint" else solve_marginal
-        return solve(self, summary.proba, capacity, summary.weight, self._resolved(decision))
+        batch = Batch(self, summary.proba, capacity, summary.weight)
+        return solve(batch, self.resolved(decision))
+
+
+class ConfusionMetric(BaseConfusionMetric):
+    """Any function of the confusion matrix, as a metric.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a float matrix C with C[i, j] the weight of examples of class i predicted as j (of
+        two classes [negative, positive], so that C[1, 1] holds the true positives),
+        and returns a number; NaN where it is not defined. It should be smooth, and the same
+        for C and any multiple of C: entries are expected counts, not whole numbers.
+    name : str, optional
+        What to call it; the function's own name when not given.
+    greater_is_better : bool
+        Whether larger values are better.
+    gradient : callable, optional
+        Takes C and returns the derivative of the function by each entry; by finite differences
+        when not given, which takes two calls of the function for each entry.
+    solver : {"joint", "marginal"}
+        How the examples to withhold are chosen.
+
+    Examples
+    --------
+    Youden's J, sensitivity plus specificity minus 1:
+
+    >>> from abstain.metrics import ConfusionMetric
+    >>> def youden(C):
+    ...     return C[1, 1] / C[1].sum() + C[0, 0] / C[0].sum() - 1
+    >>> metric = ConfusionMetric(youden)
+    >>> metric
+    <metric youden>
+    >>> metric.expected([0.1, 0.2, 0.7, 0.9])
+    0.6516
+    """
+
+    head: ClassVar[str] = ""
+    # What the function makes of C[1, 1] nobody knows.
+    of_positive = True
+
+    def __init__(
+        self,
+        function: Callable[[FloatArray], float],
+        *,
+        name: str | None = None,
+        greater_is_better: bool = True,
+        gradient: Callable[[FloatArray], Any] | None = None,
+        solver: Solver = "joint",
+    ) -> None:
+        self.function = function
+        self._name = name
+        self.greater_is_better = greater_is_better
+        self._gradient = gradient
+        super().__init__(solver=solver)
+
+    def check_parameters(self) -> None:
+        """Raise if a parameter is not what it should be."""
+        super().check_parameters()
+        if not callable(self.function):
+            raise TypeError(
+                f"`function` must be a function of the confusion matrix; got {self.function!r}."
+            )
+        if self._gradient is not None and not callable(self._gradient):
+            raise TypeError(
+                f"`gradient` must be a function of the confusion matrix; got {self._gradient!r}."
+            )
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; the gradient given, not the method of that name."""
+        given: dict[str, Any] = super().get_params(deep)
+        return given | {"name": self._name, "gradient": self._gradient}
+
+    @property
+    def name(self) -> str:
+        """The name given, or the function's."""
+        return str(self._name or getattr(self.function, "__name__", "confusion-metric"))
+
+    def value(self, confusion: FloatArray) -> float:
+        """Return the function's value; what it divides by zero is NaN."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = float(self.function(confusion.copy()))
+        return value if np.isfinite(value) else float("nan")
+
+    def gradient(self, confusion: FloatArray) -> FloatArray:
+        """Return the derivative by each entry of C: the user's, or by finite differences."""
+        if self._gradient is None:
+            return super().gradient(confusion)
+        slope: FloatArray = np.asarray(self._gradient(confusion.copy()), dtype=np.float64)
+        if slope.shape != confusion.shape:
+            raise ValueError(
+                f"`gradient` must return a matrix of shape {confusion.shape}; "
+                f"got shape {slope.shape}."
+            )
+        return np.nan_to_num(slope, nan=0.0, posinf=0.0, neginf=0.0)
 
 
 def _columns(summary: BatchSummary, prediction: IntArray | None) -> IntArray:

@@ -19,16 +19,6 @@ from abstain._kernels.confusion import confusion_moments
 from abstain._kernels.label_draws import confusion_draws
 from abstain.summaries import BatchSummary, LabelledReplicates, Moves
 
-__all__ = [
-    "drawn_in_parts",
-    "labelled_confusions",
-    "labels_drawn",
-    "moved_counts",
-    "moved_shares",
-    "rows_that_move",
-    "some_at_a_time",
-]
-
 # Label by label takes about as long as the two sums from this many rows on.
 MANY_ROWS = 20_000
 # The covariances of more classes than this take more room than they are worth.

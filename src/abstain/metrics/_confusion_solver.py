@@ -7,8 +7,8 @@ appendix on weighted kappa; the joint one repeats it to a fixed point.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,8 @@ from abstain.metrics._base import Decision
 from abstain.regions import Choice, GainThreshold, score_threshold
 from abstain.rules import Argmax, BestGain, DecisionRule
 
-__all__ = ["helps", "solve_joint", "solve_marginal", "unit_of"]
+if TYPE_CHECKING:
+    from abstain.metrics._confusion import BaseConfusionMetric
 
 # Linearisations at most; 3 to 8 are usual.
 _MOST_ROUNDS = 50
@@ -33,34 +34,11 @@ _MOST_HALVINGS = 4
 _LEAST_GAIN = 0.005
 
 
-class Objective(Protocol):
-    """What the solvers need to know of a metric."""
-
-    @property
-    def greater_is_better(self) -> bool:
-        """Whether larger values are better."""
-        ...
-
-    def value(self, confusion: FloatArray) -> float:
-        """Return psi(C)."""
-        ...
-
-    def gradient(self, confusion: FloatArray) -> FloatArray:
-        """Return the derivative of psi by each entry of C."""
-        ...
-
-    def removal_gains(
-        self, proba: FloatArray, prediction: IntArray, weight: FloatArray
-    ) -> FloatArray:
-        """Return what withholding one example of (true i, predicted j) adds to psi."""
-        ...
-
-
 @dataclass
-class _Batch:
-    """The rows to choose among."""
+class Batch:
+    """The rows to choose among, and how much of their weight may be withheld."""
 
-    metric: Objective
+    metric: BaseConfusionMetric
     proba: FloatArray
     capacity: float
     sample_weight: FloatArray | None
@@ -86,24 +64,32 @@ class _Batch:
         value = self.sign * self.metric.value(confusion)
         return value if np.isfinite(value) else -np.inf
 
-    def withheld(self, prediction: IntArray, gains: FloatArray) -> _Candidate:
-        """Withhold what fits the capacity, highest expected gain first."""
-        region = GainThreshold(gains, np.inf)
-        score = region.score(self.proba, prediction)
+    def removal_gains(self, prediction: IntArray) -> FloatArray:
+        """Return what withholding one example of (true i, predicted j) alone adds to psi."""
+        gains = self.metric.removal_gains(self.proba, prediction, self.weight)
+        return self.sign * gains
+
+    def region(self, prediction: IntArray, gains: FloatArray) -> tuple[GainThreshold, FloatArray]:
+        """Withhold what fits the capacity, highest expected gain first; return the scores too."""
+        score = GainThreshold(gains, np.inf).score(self.proba, prediction)
         threshold = score_threshold(score, self.capacity, self.sample_weight)
-        confusion = self.confusion(prediction, score < threshold)
-        region = GainThreshold(gains, threshold)
-        return _Candidate(region, confusion, self.worth(confusion))
+        return GainThreshold(gains, threshold), score
+
+    def candidate(self, rule: DecisionRule, prediction: IntArray, gains: FloatArray) -> _Candidate:
+        """Return what a rule predicts, and what is withheld by gains, with what that is worth."""
+        region, score = self.region(prediction, gains)
+        confusion = self.confusion(prediction, score < region.threshold)
+        return _Candidate(region, confusion, self.worth(confusion), rule)
 
 
 @dataclass
 class _Candidate:
-    """A region, the confusion matrix of what it keeps, and what that is worth."""
+    """A region, the confusion matrix of what it keeps, what that is worth, and the rule."""
 
     region: GainThreshold
     confusion: FloatArray
     worth: float
-    rule: DecisionRule = Argmax()  # noqa: RUF009 - frozen
+    rule: DecisionRule
 
     @property
     def n_predicted(self) -> int:
@@ -120,37 +106,20 @@ def unit_of(weight: FloatArray) -> float:
     return min(1.0, float(weight.sum()) / np.count_nonzero(weight)) if weight.size else 1.0
 
 
-def solve_marginal(
-    metric: Objective,
-    proba: FloatArray,
-    capacity: float,
-    sample_weight: FloatArray | None,
-    decision: Decision,
-) -> Choice:
+def solve_marginal(batch: Batch, decision: Decision) -> Choice:
     """Withhold the rows whose withholding alone, from the whole batch, gains the most.
 
     With ``decision="optimal"`` the predictions are first fitted to the metric on the whole
     batch; with ``"auto"`` where that helps there.
     """
-    batch = _Batch(metric, proba, capacity, sample_weight)
     rule: DecisionRule = Argmax()
     if decision != "argmax":
-        rule = solve_joint(metric, proba, 0.0, sample_weight, decision).rule
-    prediction = rule.predict(proba)
-    gains = batch.sign * metric.removal_gains(proba, prediction, batch.weight)
-    region = GainThreshold(gains, np.inf)
-    score = region.score(proba, prediction)
-    threshold = score_threshold(score, capacity, sample_weight)
-    return Choice(GainThreshold(gains, threshold), rule)
+        rule = solve_joint(replace(batch, capacity=0.0), decision).rule
+    prediction = rule.predict(batch.proba)
+    return Choice(batch.region(prediction, batch.removal_gains(prediction))[0], rule)
 
 
-def solve_joint(
-    metric: Objective,
-    proba: FloatArray,
-    capacity: float,
-    sample_weight: FloatArray | None,
-    decision: Decision,
-) -> Choice:
+def solve_joint(batch: Batch, decision: Decision) -> Choice:
     """Withhold by the metric linearised at the kept rows' own confusion matrix.
 
     Each round scores every row by ``-sum_i P[x, i] * dpsi/dC[i, f(x)]``, withholds the highest
@@ -158,10 +127,8 @@ def solve_joint(
     decision predicts, in each round, the class with the largest ``sum_i P[x, i] * dpsi/dC[i, j]``.
     With ``"auto"`` that is done where it is expected to help, and argmax stays elsewhere.
     """
-    batch = _Batch(metric, proba, capacity, sample_weight)
-    prediction = Argmax().predict(proba)
-    gains = batch.sign * metric.removal_gains(proba, prediction, batch.weight)
-    best = batch.withheld(prediction, gains)
+    prediction = Argmax().predict(batch.proba)
+    best = batch.candidate(Argmax(), prediction, batch.removal_gains(prediction))
     best = _climbed(batch, best, prediction)
     if decision != "argmax":
         fitted = _climbed(batch, _with_a_slope(batch, best), None)
@@ -173,7 +140,7 @@ def solve_joint(
     return Choice(best.region, best.rule)
 
 
-def _with_a_slope(batch: _Batch, plain: _Candidate) -> _Candidate:
+def _with_a_slope(batch: Batch, plain: _Candidate) -> _Candidate:
     """Return where to begin fitting predictions: at argmax, unless the metric is flat there.
 
     Where one class alone is predicted a correlation is 0, whatever changes a little. Then begin
@@ -184,9 +151,7 @@ def _with_a_slope(batch: _Batch, plain: _Candidate) -> _Candidate:
     sums = batch.proba.sum(axis=0) if batch.weight.size == 0 else batch.weight @ batch.proba
     rule = BestGain(np.diag(1 / np.maximum(sums, np.finfo(np.float64).tiny))).simplified()
     prediction = rule.predict(batch.proba)
-    gains = batch.sign * batch.metric.removal_gains(batch.proba, prediction, batch.weight)
-    balanced = batch.withheld(prediction, gains)
-    balanced.rule = rule
+    balanced = batch.candidate(rule, prediction, batch.removal_gains(prediction))
     return balanced if balanced.worth > plain.worth else plain
 
 
@@ -198,7 +163,7 @@ def helps(fitted: float, plain: float) -> bool:
     return bool(np.isfinite(fitted)) and fitted - plain > _LEAST_GAIN * abs(fitted)
 
 
-def _climbed(batch: _Batch, best: _Candidate, prediction: IntArray | None) -> _Candidate:
+def _climbed(batch: Batch, best: _Candidate, prediction: IntArray | None) -> _Candidate:
     """Linearise, choose, repeat while it helps; predictions are chosen too when not given."""
     point = best.confusion
     halvings = 0
@@ -208,8 +173,7 @@ def _climbed(batch: _Batch, best: _Candidate, prediction: IntArray | None) -> _C
             break
         rule = Argmax() if prediction is not None else BestGain(slope).simplified()
         columns = rule.predict(batch.proba) if prediction is None else prediction
-        candidate = batch.withheld(columns, -slope)
-        candidate.rule = rule
+        candidate = batch.candidate(rule, columns, -slope)
         if candidate.worth > best.worth:
             little = candidate.worth - best.worth < batch.enough
             best, point, halvings = candidate, candidate.confusion, 0
@@ -226,7 +190,8 @@ def _climbed(batch: _Batch, best: _Candidate, prediction: IntArray | None) -> _C
 
 def _same_order(gains: FloatArray, others: FloatArray) -> bool:
     """Tell whether gains order rows as others do: they are a multiple of them plus a constant."""
-    spread, other = np.ptp(gains), np.ptp(others)
-    if spread == 0 or other == 0:
+    spread, spread_of_others = np.ptp(gains), np.ptp(others)
+    if spread == 0 or spread_of_others == 0:
         return False
-    return bool(np.allclose((gains - gains.min()) / spread, (others - others.min()) / other))
+    alike = (others - others.min()) / spread_of_others
+    return bool(np.allclose((gains - gains.min()) / spread, alike))

@@ -1,12 +1,21 @@
-"""How a ranking metric is estimated: the options that all of them take, and their checks."""
+"""How a ranking metric is estimated: the options that all of them take, and averages over labels.
+
+The loop over M sampled label vectors of the paper's Algorithms 1 and 2, and the smoothing of its
+Appendix B.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, TypedDict, get_args
 
-from abstain._inputs import MOST_SAMPLES, check_whole, is_whole, shown
+import numpy as np
 
-__all__ = ["Estimation", "Method", "check_estimation"]
+from abstain._inputs import MOST_SAMPLES, FloatArray, check_whole, is_whole, shown
+from abstain._kernels._threads import n_threads
+from abstain._kernels.atom_labels import drawn_positives
+from abstain.summaries import Atoms
 
 Method = Literal["deterministic", "sampled"]
 
@@ -15,6 +24,9 @@ MOST_BINS = 2**22
 # The widest window and the highest order of a filter over window values.
 _WIDEST = 10_001
 _HIGHEST = 20
+# Labels held in memory at a time, and how many atoms make a thread worth its while.
+LABELS_AT_A_TIME = 2**23
+WORTH_A_THREAD = 4096
 
 
 class Estimation(TypedDict, total=False):
@@ -27,16 +39,12 @@ class Estimation(TypedDict, total=False):
     bins: int | Literal["auto"] | None
 
 
-def check_estimation(
-    method: str,
-    n_samples: int,
-    smoothing: tuple[int, int] | None,
-    bins: int | Literal["auto"] | None,
-) -> None:
-    """Refuse options that mean nothing, and say what would."""
+def check_estimation(metric: Any) -> None:
+    """Refuse options of a ranking metric that mean nothing, and say what would."""
+    method, smoothing, bins = metric.method, metric.smoothing, metric.bins
     if method not in get_args(Method):
         raise ValueError(f'`method` must be "deterministic" or "sampled"; got {method!r}.')
-    check_whole(n_samples, name="n_samples", most=MOST_SAMPLES)
+    check_whole(metric.n_samples, name="n_samples", most=MOST_SAMPLES)
     if smoothing is not None and not _is_filter(smoothing):
         raise ValueError(
             f"`smoothing` must be (odd window, order below it), such as (11, 1), or None; the "
@@ -59,3 +67,39 @@ def _is_filter(smoothing: Any) -> bool:
     if not (is_whole(window) and is_whole(order)):
         return False
     return bool(window % 2 == 1 and 0 <= order < window <= _WIDEST and order <= _HIGHEST)
+
+
+def average_over_labels(
+    values: Callable[[Atoms], FloatArray], atoms: Atoms, *, n_samples: int, seed: int
+) -> FloatArray:
+    """Return the mean of some values over label vectors drawn from the atoms' probabilities.
+
+    A value that is undefined (NaN) under some labels is averaged over the others. Samples are
+    spread over threads and added in their order, so the result does not depend on how many.
+    """
+    p = atoms.positive / atoms.weight
+    total: FloatArray | float = 0.0
+    defined: FloatArray | float = 0.0
+    block = max(8, LABELS_AT_A_TIME // len(atoms))
+    with ThreadPoolExecutor(n_threads()) as threads:
+        run = threads.map if len(atoms) >= WORTH_A_THREAD else map
+        for first in range(0, n_samples, block):
+            count = min(block, n_samples - first)
+            positives = drawn_positives(atoms.weight, p, first, count, seed)
+            for value in run(values, map(atoms.relabelled, positives)):
+                known = ~np.isnan(value)
+                total = total + np.where(known, value, 0.0)
+                defined = defined + known
+    with np.errstate(invalid="ignore"):
+        mean: FloatArray = np.asarray(total / defined)
+    return mean
+
+
+def smoothed(values: FloatArray, smoothing: tuple[int, int] | None) -> FloatArray:
+    """Return the values after a Savitzky-Golay filter of (window, order), as in Appendix B."""
+    if smoothing is None:
+        return values
+    from scipy.signal import savgol_filter
+
+    result: FloatArray = savgol_filter(values, *smoothing, mode="nearest")
+    return result

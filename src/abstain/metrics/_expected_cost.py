@@ -12,9 +12,7 @@ from numpy.typing import ArrayLike
 from abstain._inputs import FloatArray, check_penalties
 from abstain.metrics._base import Decision
 from abstain.metrics._confusion import BaseConfusionMetric, Solver
-from abstain.metrics._matrix_names import matrix_from_name, matrix_in_name
-
-__all__ = ["ExpectedCost"]
+from abstain.metrics._names import matrix_from_name, matrix_in_name
 
 
 class ExpectedCost(BaseConfusionMetric):
@@ -113,7 +111,7 @@ class ExpectedCost(BaseConfusionMetric):
         slope: FloatArray = (self.matrix - self.value(confusion)) / total
         return slope
 
-    def _resolved(self, decision: Decision) -> Decision:
+    def resolved(self, decision: Decision) -> Decision:
         """Return the class of least expected cost for ``"auto"``: each row has its own."""
         return "optimal" if decision == "auto" else decision
 

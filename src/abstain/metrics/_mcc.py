@@ -9,8 +9,6 @@ import numpy as np
 from abstain._inputs import FloatArray
 from abstain.metrics._confusion import BaseConfusionMetric
 
-__all__ = ["MatthewsCorrelation"]
-
 
 class MatthewsCorrelation(BaseConfusionMetric):
     r"""Matthews correlation coefficient of predictions and labels.
@@ -45,7 +43,6 @@ class MatthewsCorrelation(BaseConfusionMetric):
 
     value_range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     head: ClassVar[str] = "mcc"
-    example: ClassVar[str] = "mcc"
     summary: ClassVar[str] = "Matthews correlation of predictions and labels, any class balance"
 
     def value(self, confusion: FloatArray) -> float:

@@ -8,10 +8,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
-from abstain.metrics._operating_point import OperatingPointMetric
+from abstain.metrics._operating_point import Masses, OperatingPointMetric
 from abstain.summaries import Atoms, Windows
-
-__all__ = ["NetBenefit"]
 
 
 class NetBenefit(OperatingPointMetric):
@@ -68,14 +66,10 @@ class NetBenefit(OperatingPointMetric):
     def _thresholds(self, atoms: Atoms, windows: Windows) -> IntArray:
         return np.full(len(windows.starts), np.searchsorted(atoms.p, self.threshold))
 
-    def _thresholds_of_masses(
-        self, p: FloatArray, positive_below: FloatArray, negative_below: FloatArray
-    ) -> IntArray:
-        return np.full(len(positive_below), np.searchsorted(p, self.threshold))
+    def _thresholds_of_masses(self, p: FloatArray, below: Masses) -> IntArray:
+        return np.full(len(below[0]), np.searchsorted(p, self.threshold))
 
-    def _rate(
-        self, above: tuple[FloatArray, FloatArray], kept: tuple[FloatArray, FloatArray]
-    ) -> FloatArray:
+    def _rate(self, above: Masses, kept: Masses) -> FloatArray:
         odds = self.threshold / (1 - self.threshold)
         return (above[0] - odds * above[1]) / (kept[0] + kept[1])
 

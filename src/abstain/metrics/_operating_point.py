@@ -15,15 +15,6 @@ from abstain._kernels.ranking import masses_above, specificity_thresholds
 from abstain.metrics._ranking import MOST_WINDOWS, RankingMetric
 from abstain.summaries import Atoms, Windows
 
-__all__ = [
-    "LEVEL_TOLERANCE",
-    "OperatingPointMetric",
-    "boundaries_keeping",
-    "boundaries_reaching",
-    "sensitivity_thresholds",
-    "touching_windows",
-]
-
 # How far a rate may miss its level and still count as reached: 1 - 1/10 is 0.9. Small enough
 # to agree with whole-number arithmetic on any batch that fits in memory.
 LEVEL_TOLERANCE = 1e-11
@@ -31,6 +22,10 @@ LEVEL_TOLERANCE = 1e-11
 # of the best for equal ones are looked at.
 _NEARLY_EQUAL = 16.0
 _NEIGHBOURS = 4096
+
+
+#: Of the positives, and of the negatives.
+Masses = tuple[FloatArray, FloatArray]
 
 
 class OperatingPointMetric(RankingMetric):
@@ -41,22 +36,18 @@ class OperatingPointMetric(RankingMetric):
         """Return the first atom predicted positive once each window is withheld."""
 
     @abstractmethod
-    def _rate(
-        self, above: tuple[FloatArray, FloatArray], kept: tuple[FloatArray, FloatArray]
-    ) -> FloatArray:
+    def _rate(self, above: Masses, kept: Masses) -> FloatArray:
         """Return the metric from the positive and negative mass above and kept in all."""
 
     @abstractmethod
-    def _thresholds_of_masses(
-        self, p: FloatArray, positive_below: FloatArray, negative_below: FloatArray
-    ) -> IntArray:
+    def _thresholds_of_masses(self, p: FloatArray, below: Masses) -> IntArray:
         """Return the same with nothing withheld, for each row of masses below each boundary."""
 
     def _values_of_masses(
         self, p: FloatArray, positive: FloatArray, negative: FloatArray
     ) -> FloatArray:
-        below = [np.cumsum(_from_nothing(mass), axis=1) for mass in (positive, negative)]
-        t = self._thresholds_of_masses(p, *below)
+        below = _below(positive), _below(negative)
+        t = self._thresholds_of_masses(p, below)
         rows = np.arange(len(t))
         total = below[0][:, -1], below[1][:, -1]
         above = total[0] - below[0][rows, t], total[1] - below[1][rows, t]
@@ -75,8 +66,9 @@ class OperatingPointMetric(RankingMetric):
         return float(atoms.p[t]) if t < len(atoms) else float(np.nextafter(1.0, 2.0))
 
 
-def _from_nothing(mass: FloatArray) -> FloatArray:
-    return np.concatenate([np.zeros((len(mass), 1)), mass], axis=1)
+def _below(mass: FloatArray) -> FloatArray:
+    """Return the mass below each boundary, of each row."""
+    return np.cumsum(np.concatenate([np.zeros((len(mass), 1)), mass], axis=1), axis=1)
 
 
 def boundaries_reaching(below: FloatArray, level: float) -> IntArray:

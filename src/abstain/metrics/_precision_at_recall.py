@@ -14,13 +14,12 @@ from abstain._kernels.ranking import precision_thresholds
 from abstain.metrics._estimation import Estimation
 from abstain.metrics._operating_point import (
     LEVEL_TOLERANCE,
+    Masses,
     OperatingPointMetric,
     boundaries_keeping,
     sensitivity_thresholds,
 )
 from abstain.summaries import Atoms, Windows
-
-__all__ = ["PrecisionAtRecall", "RecallAtPrecision"]
 
 
 class PrecisionAtRecall(OperatingPointMetric):
@@ -71,14 +70,10 @@ class PrecisionAtRecall(OperatingPointMetric):
     def _thresholds(self, atoms: Atoms, windows: Windows) -> IntArray:
         return sensitivity_thresholds(atoms, windows, self.recall)
 
-    def _thresholds_of_masses(
-        self, p: FloatArray, positive_below: FloatArray, negative_below: FloatArray
-    ) -> IntArray:
-        return boundaries_keeping(positive_below, self.recall)
+    def _thresholds_of_masses(self, p: FloatArray, below: Masses) -> IntArray:
+        return boundaries_keeping(below[0], self.recall)
 
-    def _rate(
-        self, above: tuple[FloatArray, FloatArray], kept: tuple[FloatArray, FloatArray]
-    ) -> FloatArray:
+    def _rate(self, above: Masses, kept: Masses) -> FloatArray:
         return above[0] / (above[0] + above[1])
 
 
@@ -126,16 +121,11 @@ class RecallAtPrecision(OperatingPointMetric):
         level = self.precision - LEVEL_TOLERANCE
         return precision_thresholds(atoms.positive_below, atoms.negative_below, *windows, level)
 
-    def _thresholds_of_masses(
-        self, p: FloatArray, positive_below: FloatArray, negative_below: FloatArray
-    ) -> IntArray:
-        positive = positive_below[:, -1:] - positive_below
-        negative = negative_below[:, -1:] - negative_below
+    def _thresholds_of_masses(self, p: FloatArray, below: Masses) -> IntArray:
+        positive, negative = (mass[:, -1:] - mass for mass in below)
         level = self.precision - LEVEL_TOLERANCE
         first: IntArray = np.argmax(positive >= level * (positive + negative), axis=1)
         return first
 
-    def _rate(
-        self, above: tuple[FloatArray, FloatArray], kept: tuple[FloatArray, FloatArray]
-    ) -> FloatArray:
+    def _rate(self, above: Masses, kept: Masses) -> FloatArray:
         return np.asarray(above[0] / kept[0])

@@ -5,15 +5,13 @@ All are ``t TP / (t TP + p FP + n FN)`` of a class for some t, p and n, then ave
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
 
 from abstain._inputs import FloatArray, number, shown
 from abstain.metrics._base import Decision
 from abstain.metrics._confusion import BaseConfusionMetric, Solver
-
-__all__ = ["F1", "Average", "FBeta", "Jaccard", "Precision", "Recall"]
 
 Average = Literal["binary", "macro", "micro", "weighted"]
 
@@ -35,6 +33,8 @@ class ClassRatio(BaseConfusionMetric):
     """
 
     value_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    #: What true positives, false positives and false negatives count.
+    _coefficients: tuple[float, float, float]
 
     def __init__(self, *, average: Average = "binary", solver: Solver = "joint") -> None:
         self.average = average
@@ -55,10 +55,6 @@ class ClassRatio(BaseConfusionMetric):
         return self.average == "binary"
 
     @property
-    def _coefficients(self) -> tuple[float, float, float]:
-        raise NotImplementedError
-
-    @property
     def name(self) -> str:
         """The registered name, with the average unless that is binary."""
         return self.head if self.average == "binary" else f"{self.head}:{self.average}"
@@ -66,7 +62,7 @@ class ClassRatio(BaseConfusionMetric):
     @classmethod
     def parse(cls, argument: str | None) -> Self:
         """Return the metric that a registered name with this average stands for."""
-        return cls(average=_average(argument))
+        return cls(average=argument or "binary")  # type: ignore[arg-type]
 
     def check_n_classes(self, n_classes: int) -> None:
         """Raise for the binary average of more than two classes."""
@@ -117,7 +113,7 @@ class ClassRatio(BaseConfusionMetric):
         )
         return ratios, self._shares(truths, predicted), numerator, denominator
 
-    def _resolved(self, decision: Decision) -> Decision:
+    def resolved(self, decision: Decision) -> Decision:
         """Return argmax for ``"auto"`` unless both kinds of error count.
 
         Recall of one class is served best by predicting nothing else, precision of a class by
@@ -163,12 +159,8 @@ class Precision(ClassRatio):
     """
 
     head: ClassVar[str] = "precision"
-    example: ClassVar[str] = "precision"
     summary: ClassVar[str] = "share of right among the predicted; also :macro, :micro, :weighted"
-
-    @property
-    def _coefficients(self) -> tuple[float, float, float]:
-        return 1.0, 1.0, 0.0
+    _coefficients = (1.0, 1.0, 0.0)
 
 
 class Recall(ClassRatio):
@@ -197,12 +189,8 @@ class Recall(ClassRatio):
     """
 
     head: ClassVar[str] = "recall"
-    example: ClassVar[str] = "recall"
     summary: ClassVar[str] = "share of a class that is found; also :macro, :micro, :weighted"
-
-    @property
-    def _coefficients(self) -> tuple[float, float, float]:
-        return 1.0, 0.0, 1.0
+    _coefficients = (1.0, 0.0, 1.0)
 
 
 class FBeta(ClassRatio):
@@ -268,10 +256,10 @@ class FBeta(ClassRatio):
                 f'`metric` "fbeta" needs a number, as in "fbeta:2" or "fbeta:0.5:macro"; '
                 f"got {argument!r}."
             ) from None
-        return cls(given, average=_average(average or None))
+        return cls(given, average=average or "binary")  # type: ignore[arg-type]
 
     @property
-    def _coefficients(self) -> tuple[float, float, float]:
+    def _coefficients(self) -> tuple[float, float, float]:  # type: ignore[override]
         return 1.0 + self.beta**2, 1.0, self.beta**2
 
 
@@ -299,12 +287,8 @@ class F1(ClassRatio):
     """
 
     head: ClassVar[str] = "f1"
-    example: ClassVar[str] = "f1"
     summary: ClassVar[str] = "precision and recall in one; also f1:macro, f1:micro, f1:weighted"
-
-    @property
-    def _coefficients(self) -> tuple[float, float, float]:
-        return 2.0, 1.0, 1.0
+    _coefficients = (2.0, 1.0, 1.0)
 
 
 class Jaccard(ClassRatio):
@@ -331,14 +315,5 @@ class Jaccard(ClassRatio):
     """
 
     head: ClassVar[str] = "jaccard"
-    example: ClassVar[str] = "jaccard"
     summary: ClassVar[str] = "overlap of predicted and true; also :macro, :micro, :weighted"
-
-    @property
-    def _coefficients(self) -> tuple[float, float, float]:
-        return 1.0, 1.0, 1.0
-
-
-def _average(argument: str | None) -> Any:
-    """Return the average a name asks for; the constructor checks it."""
-    return "binary" if argument is None else argument
+    _coefficients = (1.0, 1.0, 1.0)

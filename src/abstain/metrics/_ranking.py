@@ -26,10 +26,8 @@ from abstain._inputs import (
 )
 from abstain._kernels.atom_labels import drawn_masses
 from abstain._kernels.ranking import best_window, undefined_windows
-from abstain.metrics._base import Decision, Metric
-from abstain.metrics._curve import Point
-from abstain.metrics._estimation import Method, check_estimation
-from abstain.metrics._sampled_windows import average_over_labels, smoothed
+from abstain.metrics._base import Decision, Metric, Point
+from abstain.metrics._estimation import Method, average_over_labels, check_estimation, smoothed
 from abstain.regions import Choice, Interval
 from abstain.rules import Argmax, DecisionRule, Threshold
 from abstain.summaries import (
@@ -43,8 +41,6 @@ from abstain.summaries import (
     Windows,
     summarise,
 )
-
-__all__ = ["BestWindow", "RankingMetric"]
 
 # At or below this share of its total a class counts as gone, and a metric that needs it is
 # undefined; no share is at or below minus infinity.
@@ -125,7 +121,7 @@ class RankingMetric(Metric):
 
     def check_parameters(self) -> None:
         """Raise if a parameter is not what it should be."""
-        check_estimation(self.method, self.n_samples, self.smoothing, self.bins)
+        check_estimation(self)
         if self.level:
             check_fraction(getattr(self, self.level), name=self.level)
 
@@ -185,10 +181,10 @@ class RankingMetric(Metric):
             N distinct probabilities and capacity d. Equal probabilities stay together. NaN
             where a window leaves a class empty that the metric needs.
         """
-        atoms = self._atoms(self._checked(proba, None, sample_weight)[0])
+        atoms = self.atoms_of(self._checked(proba, None, sample_weight)[0])
         windows = atoms.windows(check_capacity(capacity))
         if self.method == "deterministic":
-            return self._safe_values(atoms, windows)
+            return self.safe_values(atoms, windows)
         return self._sampled(atoms, windows)[1]
 
     def observed_intervals(
@@ -229,7 +225,7 @@ class RankingMetric(Metric):
             )
         starts = np.searchsorted(atoms.p, sides[0], side="left")
         ends = np.searchsorted(atoms.p, sides[1], side="right")
-        return self._safe_values(atoms, Windows(starts, np.maximum(starts, ends)))
+        return self.safe_values(atoms, Windows(starts, np.maximum(starts, ends)))
 
     def observed_window_values(
         self,
@@ -246,7 +242,7 @@ class RankingMetric(Metric):
         the probabilities is the sampled estimate.
         """
         atoms = self._labelled_atoms(y_true, proba, sample_weight, classes)
-        return self._safe_values(atoms, atoms.windows(check_capacity(capacity)))
+        return self.safe_values(atoms, atoms.windows(check_capacity(capacity)))
 
     @abstractmethod
     def _values(self, atoms: Atoms, windows: Windows) -> FloatArray:
@@ -256,23 +252,25 @@ class RankingMetric(Metric):
         """Return the probability from which on to predict positive, if the metric has one."""
         return None
 
-    def _summarised(
+    def summarised(
         self, proba: FloatArray, weight: FloatArray | None, bins: int | None = None
     ) -> BatchSummary:
         p = proba if proba.ndim == 1 else np.ascontiguousarray(proba[:, 1])
         return summarise(p, weight, bins=bins)
 
-    def _expected(self, summary: BatchSummary, prediction: IntArray | None) -> float:
-        atoms = self._atoms(summary)
+    def expected_on(self, summary: BatchSummary, prediction: IntArray | None) -> float:
+        atoms = self.atoms_of(summary)
         if self.method == "deterministic":
             return self._value(atoms)
         nothing = np.empty(0, dtype=np.intp)
         return self._sampled(atoms, Windows(nothing, nothing))[0]
 
-    def _observed(self, codes: IntArray, rows: BatchSummary, prediction: IntArray | None) -> float:
+    def observed_on(
+        self, codes: IntArray, rows: BatchSummary, prediction: IntArray | None
+    ) -> float:
         return self._value(_atoms_of_labels(codes, rows))
 
-    def _resampled(
+    def resampled(
         self, codes: IntArray, rows: RowSummary, prediction: IntArray, n_draws: int, seed: int
     ) -> tuple[float, FloatArray]:
         order = np.argsort(rows.proba[:, 1], kind="stable")
@@ -289,10 +287,10 @@ class RankingMetric(Metric):
         values = self._values_under(p[first], drawn.sum(axis=1), drawn[:, 0])
         return float(values[0]), values[1:]
 
-    def _draws(
+    def draws_on(
         self, summary: BatchSummary, prediction: IntArray | None, n_draws: int, seed: int
     ) -> FloatArray:
-        return self._drawn_values(self._atoms(summary), NOTHING, n_draws, seed)[0]
+        return self._drawn_values(self.atoms_of(summary), NOTHING, n_draws, seed)[0]
 
     def _drawn_values(
         self, atoms: Atoms, windows: Windows, moves: Moves | int, seed: int
@@ -311,7 +309,7 @@ class RankingMetric(Metric):
         p = np.tile(p, (moves, 1)) if isinstance(moves, int) else moves.of(p)
         positives = drawn_masses(few.weight, p, seed)
         # What grouping moves the value by is known, and taken back.
-        coarse = self._safe_values(few, ends) - self._safe_values(atoms, windows)
+        coarse = self.safe_values(few, ends) - self.safe_values(atoms, windows)
         drawn = []
         for start, end, moved in zip(*ends, np.nan_to_num(coarse).tolist(), strict=True):
             kept = np.r_[0:start, end : len(few)]
@@ -320,7 +318,7 @@ class RankingMetric(Metric):
             drawn.append(self._values_under(few.p[kept], weight, part) - moved)
         return drawn
 
-    def _moved_draws(
+    def moved_draws(
         self,
         summary: BatchSummary,
         prediction: IntArray,
@@ -330,14 +328,14 @@ class RankingMetric(Metric):
     ) -> tuple[FloatArray, FloatArray]:
         window = None if withheld.all() else summary.window(withheld)
         if window is not None:
-            before, after = self._drawn_values(self._atoms(summary), window, moves, seed)
+            before, after = self._drawn_values(self.atoms_of(summary), window, moves, seed)
             return before, after
-        (before,) = self._drawn_values(self._atoms(summary), NOTHING, moves, seed)
+        (before,) = self._drawn_values(self.atoms_of(summary), NOTHING, moves, seed)
         if not withheld.any():
             return before, before
         if withheld.all():
             return before, np.full(len(moves), np.nan)
-        kept = self._atoms(summary.only(~withheld))
+        kept = self.atoms_of(summary.only(~withheld))
         (after,) = self._drawn_values(kept, NOTHING, moves, seed)
         return before, after
 
@@ -382,48 +380,48 @@ class RankingMetric(Metric):
         """Return the value of each row of masses, in the order of p; None if not made for it."""
         return None
 
-    def _before_and_after(
+    def before_and_after(
         self, summary: BatchSummary, prediction: IntArray, withheld: Mask
     ) -> tuple[float, float]:
         # Of few atoms the sums of the kept ones alone are as quick, and exact to the last digit.
         window = summary.window(withheld) if len(withheld) > MOST_ATOMS else None
         if self.method != "deterministic" or window is None:
-            return super()._before_and_after(summary, prediction, withheld)
-        before, after = self._safe_values(self._atoms(summary), window)
+            return super().before_and_after(summary, prediction, withheld)
+        before, after = self.safe_values(self.atoms_of(summary), window)
         return float(before), float(after)
 
-    def _choose(self, summary: BatchSummary, capacity: float, decision: Decision) -> Choice:
-        atoms = self._atoms(summary)
-        return self._as_choice(atoms, self._best(atoms, capacity), decision)
+    def choose_on(self, summary: BatchSummary, capacity: float, decision: Decision) -> Choice:
+        atoms = self.atoms_of(summary)
+        best = self._best(atoms, capacity)
+        return self.as_choice(atoms, best.start, best.end, decision)
 
-    def _curve(
+    def curve_on(
         self, summary: BatchSummary, capacities: Sequence[float], decision: Decision
     ) -> list[Point]:
         """Choose for each capacity; ordering and sums are shared."""
-        atoms = self._atoms(summary)
+        atoms = self.atoms_of(summary)
         weight = atoms.weight_below
         points = []
         for capacity in capacities:
             best = self._best(atoms, capacity)
-            choice = self._as_choice(atoms, best, decision)
+            choice = self.as_choice(atoms, best.start, best.end, decision)
             points.append(Point(choice, best.value, float(weight[best.end] - weight[best.start])))
         return points
 
-    def _resolved(self, decision: Decision) -> Decision:
+    def resolved(self, decision: Decision) -> Decision:
         """Return the metric's own threshold for ``"auto"``; without one that is argmax."""
         return "optimal" if decision == "auto" else decision
 
-    def _rule(self, summary: BatchSummary, decision: Decision) -> DecisionRule:
-        nothing = BestWindow(0, 0, float("nan"))
-        return self._as_choice(self._atoms(summary), nothing, decision).rule
+    def rule_on(self, summary: BatchSummary, decision: Decision) -> DecisionRule:
+        return self.as_choice(self.atoms_of(summary), 0, 0, decision).rule
 
-    def _as_choice(self, atoms: Atoms, window: BestWindow, decision: Decision) -> Choice:
+    def as_choice(self, atoms: Atoms, start: int, end: int, decision: Decision) -> Choice:
         # The threshold that the metric itself is taken at, where it has one.
         rule: DecisionRule = Argmax()
-        if self._resolved(decision) == "optimal":
-            threshold = self._threshold(atoms, window.start, window.end)
+        if self.resolved(decision) == "optimal":
+            threshold = self._threshold(atoms, start, end)
             rule = rule if threshold is None else Threshold(threshold)
-        return Choice(Interval(*atoms.ends(window.start, window.end)), rule)
+        return Choice(Interval(*atoms.ends(start, end)), rule)
 
     def coarseness(self, summary: BatchSummary, capacity: float) -> float:
         """Return about how far the bins of a summary move the value, before and after.
@@ -434,17 +432,17 @@ class RankingMetric(Metric):
         """
         if self.bins != "auto":
             return 0.0
-        atoms = self._atoms(summary)
+        atoms = self.atoms_of(summary)
         wider = atoms.paired()
         moved = self._value(atoms) - self._value(wider)
         kept = self._best(atoms, capacity).value - self._best(wider, capacity).value
         return float(np.nan_to_num(0.5 * max(abs(moved), abs(kept)), nan=np.inf))
 
-    def _atoms(self, summary: BatchSummary) -> Atoms:
+    def atoms_of(self, summary: BatchSummary) -> Atoms:
         return summary.ranked(None if self.bins == "auto" else self.bins)
 
     def _value(self, atoms: Atoms) -> float:
-        return float(self._safe_values(atoms, NOTHING)[0])
+        return float(self.safe_values(atoms, NOTHING)[0])
 
     def _candidates(self, atoms: Atoms, capacity: float) -> Windows:
         """Return the windows worth looking at; all, unless these are very many."""
@@ -462,7 +460,7 @@ class RankingMetric(Metric):
         looked = np.arange(0, last + 1, step)
         while True:
             windows = atoms.windows_at(looked, capacity)
-            values = self._safe_values(atoms, windows)
+            values = self.safe_values(atoms, windows)
             best = int(np.argmax(np.nan_to_num(values, nan=-np.inf)))
             if step == 1:
                 return windows.only(slice(best, best + 1))
@@ -489,7 +487,7 @@ class RankingMetric(Metric):
         """Return the mean value over sampled labels, of all atoms and after each window."""
         starts, ends = (np.append(side, 0) for side in windows)
         means = average_over_labels(
-            lambda labelled: self._safe_values(labelled, Windows(starts, ends)),
+            lambda labelled: self.safe_values(labelled, Windows(starts, ends)),
             atoms,
             n_samples=self.n_samples,
             seed=check_seed(self.random_state),
@@ -502,7 +500,7 @@ class RankingMetric(Metric):
         positive, negative = (CLASS_GONE if needed else NEVER_GONE for needed in self.needs)
         return positive, negative
 
-    def _safe_values(self, atoms: Atoms, windows: Windows) -> FloatArray:
+    def safe_values(self, atoms: Atoms, windows: Windows) -> FloatArray:
         """Return the values with NaN where a window leaves no positives or no negatives."""
         with np.errstate(divide="ignore", invalid="ignore"):
             values = self._values(atoms, windows)

@@ -9,27 +9,26 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar, Never
 
 from abstain._numerics import Registry
+from abstain.exceptions import PolicyError
 from abstain.metrics._accuracy import Accuracy, BalancedAccuracy, ErrorRate
-from abstain.metrics._auroc import AUROC
+from abstain.metrics._auroc import AUROC, PartialAUROC
 from abstain.metrics._average_precision import AveragePrecision
 from abstain.metrics._base import Metric
 from abstain.metrics._expected_cost import ExpectedCost
-from abstain.metrics._known_as import KNOWN_AS
 from abstain.metrics._mcc import MatthewsCorrelation
+from abstain.metrics._names import KNOWN_AS
 from abstain.metrics._net_benefit import NetBenefit
-from abstain.metrics._partial_auroc import PartialAUROC
 from abstain.metrics._precision_at_recall import PrecisionAtRecall, RecallAtPrecision
 from abstain.metrics._precision_recall_f import F1, FBeta, Jaccard, Precision, Recall
-from abstain.metrics._sensitivity_at_specificity import SensitivityAtSpecificity
-from abstain.metrics._specificity_at_sensitivity import SpecificityAtSensitivity
+from abstain.metrics._sensitivity_at_specificity import (
+    SensitivityAtSpecificity,
+    SpecificityAtSensitivity,
+)
 from abstain.metrics._top_k import TopKAccuracy
-from abstain.metrics._unknown import UnknownMetric
 from abstain.metrics._weighted_kappa import WeightedKappa
-
-__all__ = ["from_dict", "get", "is_own", "register", "summaries", "to_dict"]
 
 _CLASSES: Registry[type[Metric]] = Registry(
     "metric",
@@ -64,6 +63,51 @@ _CLASSES: Registry[type[Metric]] = Registry(
 _own: dict[str, Metric] = {}
 
 
+class UnknownMetric(Metric):
+    """A metric of its maker's in a loaded policy, which is not known here but for its name.
+
+    A policy decides without its metric; whatever does need it says how to make it known.
+
+    Parameters
+    ----------
+    data : dict
+        What the file says of it.
+    """
+
+    #: What a file tells of a metric beside its name.
+    told: ClassVar[tuple[str, ...]] = ("greater_is_better", "binary_only")
+    known: ClassVar[bool] = False
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+        for key in self.told:
+            # Files of version 0.1 do not tell.
+            setattr(self, key, data.get(key, getattr(Metric, key)))
+
+    @property
+    def name(self) -> str:
+        """The name in the file."""
+        return str(self.data["name"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the file said."""
+        return self.data
+
+    def _raise(self, *_: Any, **__: Any) -> Never:
+        raise PolicyError(
+            f"The metric {self.name!r} of this policy is a function of its maker's, which is not "
+            f"known here: decisions need it not, but estimates, the gain of a row and adapt() "
+            f"do. Call abstain.metrics.register(metric) with a metric of that name, then load "
+            f"the policy again."
+        )
+
+    expected_on = observed_on = draws_on = choose_on = _raise
+    moved_draws = misfits = before_and_after = summarised = _raise
+
+    def __repr__(self) -> str:
+        return f"<metric {self.name}, not known here>"
+
+
 def summaries() -> list[tuple[str, str]]:
     """Return an example of each registered name and a line on what it is for, sorted.
 
@@ -73,7 +117,7 @@ def summaries() -> list[tuple[str, str]]:
     >>> dict(metrics.summaries())["accuracy"]
     'share of examples predicted right'
     """
-    built_in = [(_CLASSES[head].example, _CLASSES[head].summary) for head in _CLASSES]
+    built_in = [(_CLASSES[head].example or head, _CLASSES[head].summary) for head in _CLASSES]
     return built_in + [(name, metric.summary or "yours") for name, metric in sorted(_own.items())]
 
 
@@ -212,23 +256,21 @@ def _instead_of(thing: Any) -> str:
     name = getattr(thing, "__name__", type(thing).__name__)
     called = "function" if name == "<lambda>" else name
     try:
-        taken = [
-            one.name
-            for one in inspect.signature(thing).parameters.values()
-            if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
-        ]
-        needed = sum(
-            one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.KEYWORD_ONLY)
-            for one in inspect.signature(thing).parameters.values()
-        )
+        arguments = [*inspect.signature(thing).parameters.values()]
     except (TypeError, ValueError):
-        taken, needed = [], 0
+        arguments = []
+    in_order = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    names = [one.name for one in arguments if one.kind in in_order]
+    needed = sum(
+        one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.KEYWORD_ONLY)
+        for one in arguments
+    )
     lower = "with greater_is_better=False if lower is better"
     of_labels = f"SampledMetric({called})"
-    if taken[1:2] == ["y_pred"]:
+    if names[1:2] == ["y_pred"]:
         of_labels = f'SampledMetric({called}, reads="prediction")'
     of_counts = f"ConfusionMetric({called})"
-    if taken[:1] == ["estimator"]:
+    if names[:1] == ["estimator"]:
         return (
             f"got the scorer {name}. Wrap the function of labels and scores that it is made of, "
             f"abstain.metrics.SampledMetric(function), {lower}."
@@ -257,7 +299,7 @@ def _split(name: str) -> tuple[str, str | None]:
 def _class_of(head: str, name: str) -> type[Metric]:
     if head in _CLASSES:
         return _CLASSES[head]
-    examples = [_CLASSES[known].example for known in _CLASSES] + sorted(_own)
+    examples = [example for example, _ in summaries()]
     raise ValueError(
         f"{_CLASSES.complaint(name, shown=examples)} "
         f"A metric of your own is known after abstain.metrics.register(metric)."

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from abstain._inputs import FloatArray
 from abstain._kernels.label_draws import label_draw
 
-__all__ = ["SampledLabels"]
-
 # A row that stands for more examples than this gets this many labels, equally heavy.
 _MOST_LABELS = 64
 

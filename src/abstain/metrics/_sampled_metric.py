@@ -15,12 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from abstain._inputs import MOST_SAMPLES, FloatArray, IntArray, check_seed, check_whole
 from abstain.metrics._base import Decision, Metric
 from abstain.metrics._sampled_labels import SampledLabels
-from abstain.metrics._sampled_search import SearchTime, best_groups, best_window, search_time
+from abstain.metrics._sampled_search import SampledSearch, SearchTime
 from abstain.regions import Choice
 from abstain.rules import Argmax
 from abstain.summaries import BatchSummary
-
-__all__ = ["SampledMetric"]
 
 Reads = Literal["scores", "prediction"]
 
@@ -134,40 +132,35 @@ class SampledMetric(Metric):
         SearchTime
             ``calls`` of the function and ``seconds`` in all.
         """
-        labels = self._labels(self._checked(proba, None, None)[0], None)
-        return search_time(labels, n_samples=self.n_samples, n_groups=self.n_groups)
+        return self._search(self._checked(proba, None, None)[0]).time()
 
-    def _expected(self, summary: BatchSummary, prediction: IntArray | None) -> float:
-        values = self._draws(summary, prediction, self.n_samples, check_seed(self.random_state))
+    def expected_on(self, summary: BatchSummary, prediction: IntArray | None) -> float:
+        values = self.draws_on(summary, prediction, self.n_samples, check_seed(self.random_state))
         return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
 
-    def _observed(self, codes: IntArray, rows: BatchSummary, prediction: IntArray | None) -> float:
+    def observed_on(
+        self, codes: IntArray, rows: BatchSummary, prediction: IntArray | None
+    ) -> float:
         extra = {} if rows.weight is None else {"sample_weight": rows.weight}
         return float(self.function(codes, self._second_argument(rows, prediction), **extra))
 
-    def _draws(
+    def draws_on(
         self, summary: BatchSummary, prediction: IntArray | None, n_draws: int, seed: int
     ) -> FloatArray:
         return self._labels(summary, prediction).values(n_draws, seed)
 
-    def _choose(self, summary: BatchSummary, capacity: float, decision: Decision) -> Choice:
+    def choose_on(self, summary: BatchSummary, capacity: float, decision: Decision) -> Choice:
         if decision == "optimal":
             raise ValueError(
                 f'`decision` must be "argmax" for a SampledMetric; got {decision!r}. '
                 f"If the metric is a function of the confusion matrix, use ConfusionMetric."
             )
-        labels = self._labels(summary, None)
-        search = best_window if labels.proba.shape[1] == 2 else best_groups
-        region = search(
-            labels,
-            capacity,
-            n_samples=self.n_samples,
-            n_groups=self.n_groups,
-            seed=check_seed(self.random_state),
-            greater_is_better=self.greater_is_better,
-            progress=self.progress,
-        )
+        region = self._search(summary).region(capacity, check_seed(self.random_state))
         return Choice(region, Argmax())
+
+    def _search(self, summary: BatchSummary) -> SampledSearch:
+        labels, sign = self._labels(summary, None), 1.0 if self.greater_is_better else -1.0
+        return SampledSearch(labels, self.n_samples, self.n_groups, sign, self.progress)
 
     def _labels(self, summary: BatchSummary, prediction: IntArray | None) -> SampledLabels:
         second = self._second_argument(summary, prediction)

@@ -1,4 +1,4 @@
-"""Sensitivity at a given specificity (the paper's Section 5.1, its Algorithm 1)."""
+"""Sensitivity at a specificity (the paper's Section 5.1, its Algorithm 1), and its mirror."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ import numpy as np
 from abstain._inputs import FloatArray, IntArray, check_seed
 from abstain._kernels.ranking import specificity_thresholds
 from abstain._kernels.sampled_sensitivity import sampled_sensitivities
-from abstain.metrics._estimation import Estimation
+from abstain.metrics._estimation import Estimation, smoothed
 from abstain.metrics._operating_point import (
     LEVEL_TOLERANCE,
+    Masses,
     OperatingPointMetric,
+    boundaries_keeping,
     boundaries_reaching,
+    sensitivity_thresholds,
     touching_windows,
 )
-from abstain.metrics._sampled_windows import smoothed
+from abstain.metrics._ranking import MOST_WINDOWS
 from abstain.summaries import Atoms, Windows
-
-__all__ = ["SensitivityAtSpecificity"]
 
 # Algorithm 1 keeps tables with an entry per unit of weight; beyond this many, or with weights
 # that are no counts, the same thresholds are searched for instead.
@@ -84,14 +85,10 @@ class SensitivityAtSpecificity(OperatingPointMetric):
             atoms.negative_below, *windows, self.specificity - LEVEL_TOLERANCE
         )
 
-    def _thresholds_of_masses(
-        self, p: FloatArray, positive_below: FloatArray, negative_below: FloatArray
-    ) -> IntArray:
-        return boundaries_reaching(negative_below, self.specificity)
+    def _thresholds_of_masses(self, p: FloatArray, below: Masses) -> IntArray:
+        return boundaries_reaching(below[1], self.specificity)
 
-    def _rate(
-        self, above: tuple[FloatArray, FloatArray], kept: tuple[FloatArray, FloatArray]
-    ) -> FloatArray:
+    def _rate(self, above: Masses, kept: Masses) -> FloatArray:
         return above[0] / kept[0]
 
     def _candidates(self, atoms: Atoms, capacity: float) -> Windows:
@@ -111,3 +108,59 @@ class SensitivityAtSpecificity(OperatingPointMetric):
             check_seed(self.random_state),
         )
         return float(means[-1]), smoothed(means[:-1], self.smoothing)
+
+
+class SpecificityAtSensitivity(OperatingPointMetric):
+    r"""Specificity at the highest threshold whose sensitivity is at least a given level.
+
+    Higher is better, in [0, 1].
+
+    Parameters
+    ----------
+    sensitivity : float
+        The sensitivity to keep, in [0, 1].
+    **estimation
+        How the estimate is made: method, n_samples, smoothing, random_state, bins; see
+        :class:`RankingMetric`.
+
+    Notes
+    -----
+    With :math:`a_i` the positive and :math:`b_i` the negative mass of the kept atom i,
+
+    .. math::
+
+        \mathrm{value} = \frac{\sum_{i < t} b_i}{\sum_i b_i}, \qquad
+        t = \max\Big\{t : \sum_{i \ge t} a_i \ge r \sum_i a_i\Big\}.
+
+    It is :class:`SensitivityAtSpecificity` with the classes exchanged, and is computed so.
+
+    Examples
+    --------
+    >>> from abstain.metrics import SpecificityAtSensitivity
+    >>> SpecificityAtSensitivity(1.0).observed([0, 1, 0, 1], [0.1, 0.4, 0.5, 0.8])
+    0.5
+    """
+
+    head: ClassVar[str] = "specificity@sensitivity"
+    example: ClassVar[str] = "specificity@sensitivity=0.9"
+    level: ClassVar[str] = "sensitivity"
+    summary: ClassVar[str] = "specificity at a sensitivity to keep; for ruling out"
+
+    def __init__(self, sensitivity: float, **estimation: Unpack[Estimation]) -> None:
+        self.sensitivity = sensitivity
+        super().__init__(**estimation)
+
+    def _thresholds(self, atoms: Atoms, windows: Windows) -> IntArray:
+        return sensitivity_thresholds(atoms, windows, self.sensitivity)
+
+    def _thresholds_of_masses(self, p: FloatArray, below: Masses) -> IntArray:
+        return boundaries_keeping(below[0], self.sensitivity)
+
+    def _rate(self, above: Masses, kept: Masses) -> FloatArray:
+        return (kept[1] - above[1]) / kept[1]
+
+    def _candidates(self, atoms: Atoms, capacity: float) -> Windows:
+        if atoms.equal_weight is None and len(atoms) <= MOST_WINDOWS:
+            return atoms.windows(capacity)
+        mirrored = touching_windows(atoms.mirrored, capacity, self.sensitivity)
+        return mirrored.mirrored(len(atoms))

@@ -18,8 +18,6 @@ from abstain.regions import Choice, TopShare, score_threshold
 from abstain.rules import Argmax
 from abstain.summaries import BatchSummary, RowSummary
 
-__all__ = ["TopKAccuracy"]
-
 _MOST = 1_000_000
 
 
@@ -74,10 +72,12 @@ class TopKAccuracy(Metric):
             )
         return cls(int(argument))
 
-    def _expected(self, summary: BatchSummary, prediction: IntArray | None) -> float:
+    def expected_on(self, summary: BatchSummary, prediction: IntArray | None) -> float:
         return float(np.average(top_share(summary.proba, self.k), weights=summary.weight))
 
-    def _observed(self, codes: IntArray, rows: BatchSummary, prediction: IntArray | None) -> float:
+    def observed_on(
+        self, codes: IntArray, rows: BatchSummary, prediction: IntArray | None
+    ) -> float:
         matrix = rows.proba
         n, n_classes = matrix.shape
         own = matrix[np.arange(n), codes][:, None]
@@ -85,7 +85,7 @@ class TopKAccuracy(Metric):
         ahead = np.count_nonzero((matrix > own) | ((matrix == own) & later), axis=1)
         return float(np.average(ahead < self.k, weights=rows.weight))
 
-    def _draws(
+    def draws_on(
         self, summary: BatchSummary, prediction: IntArray | None, n_draws: int, seed: int
     ) -> FloatArray:
         hit = np.minimum(top_share(summary.proba, self.k), 1.0)
@@ -95,7 +95,7 @@ class TopKAccuracy(Metric):
         shares: FloatArray = counts[:, 1, 0] / counts[:, :, 0].sum(axis=1)
         return shares
 
-    def _choose(self, summary: BatchSummary, capacity: float, decision: Decision) -> Choice:
+    def choose_on(self, summary: BatchSummary, capacity: float, decision: Decision) -> Choice:
         """Withhold the rows whose k largest probabilities sum to the least."""
         share = top_share(summary.proba, self.k)
         threshold = -score_threshold(-share, capacity, summary.weight)

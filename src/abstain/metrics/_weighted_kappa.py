@@ -7,7 +7,7 @@ O(NC) and Monte-Carlo O(MNC).
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,15 +24,12 @@ from abstain._kernels.confusion import expected_confusion, linear_gain
 from abstain._kernels.label_draws import confusion_draws, mean_drawn_entry
 from abstain.metrics._confusion import ALL_KEPT, NO_WEIGHT, BaseConfusionMetric, Solver
 from abstain.metrics._confusion_solver import unit_of
-from abstain.metrics._matrix_names import matrix_from_name, matrix_in_name
+from abstain.metrics._estimation import Method
+from abstain.metrics._names import matrix_from_name, matrix_in_name
 from abstain.rules import Argmax
-
-__all__ = ["WeightedKappa"]
 
 # Entries of sampled confusion matrices held at a time.
 _MOST_ENTRIES = 2**27
-
-Method = Literal["deterministic", "sampled"]
 
 
 class WeightedKappa(BaseConfusionMetric):
@@ -111,7 +108,7 @@ class WeightedKappa(BaseConfusionMetric):
         """Raise if a parameter is not what it should be."""
         super().check_parameters()
         if self.weights is None or isinstance(self.weights, str):
-            _checked_name(self.weights)
+            _power(self.weights)
         else:
             check_penalties(self.weights, name="weights")
         if self.method not in get_args(Method):
@@ -172,9 +169,7 @@ class WeightedKappa(BaseConfusionMetric):
         if self._matrix is not None:
             return self._matrix
         distance = np.abs(np.subtract.outer(np.arange(n_classes), np.arange(n_classes)))
-        power = {"quadratic": 2.0, "linear": 1.0, "unweighted": 0.0}[
-            _checked_name(self.weights)  # type: ignore[arg-type]
-        ]
+        power = _power(self.weights)  # type: ignore[arg-type]
         penalties: FloatArray = np.where(distance > 0, distance.astype(np.float64) ** power, 0.0)
         return penalties
 
@@ -231,14 +226,11 @@ class WeightedKappa(BaseConfusionMetric):
         rows, given = self._checked(proba, prediction, sample_weight)
         matrix, weight = rows.proba, NO_WEIGHT if rows.weight is None else rows.weight
         columns = Argmax().predict(matrix) if given is None else given
-        unit = unit_of(weight)
+        seed = self._seed()
+        confusions = self._confusions(matrix, columns, weight, seed)
+        tables = np.stack([self._after_removal(C, unit_of(weight)) for C in confusions])
         if self.method == "deterministic":
-            confusion = expected_confusion(matrix, columns, weight, ALL_KEPT)
-            return linear_gain(matrix, columns, self._after_removal(confusion, unit))
-        seed = check_seed(self.random_state)
-        self._check_memory(matrix.shape[1])
-        confusions = confusion_draws(matrix, columns, weight, seed, 0, self.n_samples)
-        tables = np.stack([self._after_removal(confusion, unit) for confusion in confusions])
+            return linear_gain(matrix, columns, tables[0])
         return mean_drawn_entry(matrix, columns, tables, seed)
 
     def removal_gains(
@@ -246,23 +238,27 @@ class WeightedKappa(BaseConfusionMetric):
     ) -> FloatArray:
         """Return the change of kappa when one example of (true i, predicted j) is withheld."""
         unit = unit_of(weight)
-        if self.method == "deterministic":
-            confusions = expected_confusion(proba, prediction, weight, ALL_KEPT)[None]
-        else:
-            seed = check_seed(self.random_state)
-            self._check_memory(proba.shape[1])
-            confusions = confusion_draws(proba, prediction, weight, seed, 0, self.n_samples)
+        confusions = self._confusions(proba, prediction, weight, self._seed())
         gains = [self._after_removal(C, unit) - self.value(C) for C in confusions]
         mean: FloatArray = np.nan_to_num(np.mean(gains, axis=0))
         return mean
 
-    def _check_memory(self, n_classes: int) -> None:
-        """Raise if the sampled matrices of so many classes would take too much."""
+    def _seed(self) -> int:
+        return 0 if self.method == "deterministic" else check_seed(self.random_state)
+
+    def _confusions(
+        self, proba: FloatArray, prediction: IntArray, weight: FloatArray, seed: int
+    ) -> FloatArray:
+        """Return the one confusion matrix to be expected, or sampled ones if these fit."""
+        if self.method == "deterministic":
+            return expected_confusion(proba, prediction, weight, ALL_KEPT)[None]
+        n_classes = proba.shape[1]
         if self.n_samples * n_classes**2 > _MOST_ENTRIES:
             raise ValueError(
                 f"`n_samples` must be at most {_MOST_ENTRIES // n_classes**2:,} for {n_classes} "
                 f"classes, or their matrices take more than 1 GiB; got {self.n_samples!r}."
             )
+        return confusion_draws(proba, prediction, weight, seed, 0, self.n_samples)
 
     def _after_removal(self, confusion: FloatArray, unit: float) -> FloatArray:
         W = self.penalties(len(confusion))
@@ -283,12 +279,12 @@ class WeightedKappa(BaseConfusionMetric):
         return 1 - ratio
 
 
-def _checked_name(weights: str | None) -> str:
-    name = "unweighted" if weights is None else weights
-    known = ("quadratic", "linear", "unweighted")
-    if name not in known:
+def _power(weights: str | None) -> float:
+    """Return the power of their distance by which classes are penalised, by its name."""
+    powers = {"quadratic": 2.0, "linear": 1.0, "unweighted": 0.0}
+    if (name := weights or "unweighted") not in powers:
         raise ValueError(
-            f"`weights` must be one of {', '.join(map(repr, known))}, None or a matrix; "
+            f"`weights` must be one of {', '.join(map(repr, powers))}, None or a matrix; "
             f"got {weights!r}."
         )
-    return name
+    return powers[name]
