@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abstain.certificates._certificate import Bound, Certificate, Evidence, certify
+from abstain.certificates._certificate import check_confidence as check_confidence
+from abstain.certificates._certificate import split_for_certificate as split_for_certificate
 from abstain.certificates._certified_search import certified_choice as certified_choice
 from abstain.certificates._certified_search import claims_of as claims_of
-from abstain.certificates._split import check_confidence as check_confidence
-from abstain.certificates._split import split_for_certificate as split_for_certificate
 
 __all__ = [
     "Bound",

@@ -16,14 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 from abstain import metrics
 from abstain._display import block, number, table
 from abstain._inputs import FloatArray, IntArray, label_array, shown
+from abstain._inputs import number as check_number
 from abstain._numerics import auroc_lower, clopper_pearson, nan_if_none, plain
-from abstain.certificates._split import check_confidence
 from abstain.certificates._worst_case import check_prior_range, worst_case
 from abstain.metrics import AUROC, BalancedAccuracy, BaseConfusionMetric, Metric
 from abstain.regions import Choice
 from abstain.summaries import LabelledSummary
-
-__all__ = ["Bound", "Certificate", "Evidence", "certify"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,12 +187,8 @@ class Certificate:
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Return the certificate that ``to_dict`` described."""
         bounds = {
-            name: Bound(
-                value=nan_if_none(bound["value"]),
-                observed=nan_if_none(bound["observed"]),
-                n=int(bound["n"]),
-            )
-            for name, bound in data["bounds"].items()
+            name: Bound(nan_if_none(said["value"]), nan_if_none(said["observed"]), int(said["n"]))
+            for name, said in data["bounds"].items()
         }
         sides = data["prior_range"]
         return cls(
@@ -227,6 +221,58 @@ class Certificate:
         return f"{self.confidence:.0%} confidence: {parts}"
 
 
+def check_confidence(confidence: float) -> float:
+    """Return a confidence in (0, 1)."""
+    value = check_number(confidence, "confidence")
+    if not 0 < value < 1:
+        raise ValueError(f"`confidence` must be between 0 and 1, such as 0.9; got {confidence!r}.")
+    return value
+
+
+def split_for_certificate(
+    codes: IntArray, *, classes: NDArray[Any], weight: FloatArray | None, seed: int
+) -> tuple[IntArray, IntArray]:
+    """Split labelled rows into those that fit and those that certify, as none may do both.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,)
+        True columns.
+    classes : ndarray of shape (n_classes,)
+        The label of each column.
+    weight : ndarray of shape (n,) or None
+        Sample weights, which there must not be: a bound counts independent examples.
+    seed : int
+        Seeds the split.
+
+    Returns
+    -------
+    fitting, certifying : ndarray
+        Rows of each half, each class split evenly; of an odd number one more certifies.
+
+    Raises
+    ------
+    ValueError
+        If rows are weighted, or a class has fewer than two examples.
+    """
+    if weight is not None and np.ptp(weight) > 0:
+        raise ValueError(
+            "`sample_weight` and `confidence` do not go together: a certificate counts "
+            "independent labelled examples, each once."
+        )
+    rng = np.random.default_rng(seed)
+    certifying = np.zeros(len(codes), dtype=bool)
+    for code, label in enumerate(classes.tolist()):
+        rows = rng.permutation(np.flatnonzero(codes == code))
+        if len(rows) < 2:
+            raise ValueError(
+                f"`confidence` needs labelled examples to hold out, at least two of each class; "
+                f"class {label!r} has {len(rows)}."
+            )
+        certifying[rows[: (len(rows) + 1) // 2]] = True
+    return np.flatnonzero(~certifying), np.flatnonzero(certifying)
+
+
 def certify(
     evidence: Evidence, *, confidence: float, classes: Sequence[Any] | NDArray[Any]
 ) -> Certificate:
@@ -254,18 +300,11 @@ def certify(
             f"`classes` must name each of the {n_classes} classes of the evidence; got "
             f"{shown(classes)}."
         )
-    hits, kept = evidence.hits, evidence.kept
-    lower, _ = clopper_pearson(hits, kept, error / n_classes)
-    with np.errstate(invalid="ignore"):
-        observed = hits / kept
     names = rate_names(classes)
     bounds = {
-        names[i]: Bound(float(lower[i]), float(observed[i]), int(kept[i]))
-        for i in reversed(range(n_classes))
+        names[i]: _rate_bound(evidence, i, error / n_classes) for i in reversed(range(n_classes))
     }
-    bounds["balanced-accuracy"] = Bound(
-        float(lower.mean()), float(observed.mean()), int(kept.sum())
-    )
+    bounds["balanced-accuracy"] = bound_of(BalancedAccuracy(), evidence, error)
     if evidence.kept_scores is not None:
         bounds["auroc"] = bound_of(AUROC(), evidence, error)
     return Certificate(confidence, bounds, evidence)
@@ -278,22 +317,24 @@ def rate_names(classes: Sequence[Any] | NDArray[Any]) -> list[str]:
     return [f"recall:{label}" for label in np.asarray(classes).tolist()]
 
 
+def _rate_bound(evidence: Evidence, column: int, error: float) -> Bound:
+    hits, kept = evidence.hits[column], evidence.kept[column]
+    lower, _ = clopper_pearson(hits, kept, error)
+    return Bound(float(lower), float(hits / kept) if kept else float("nan"), int(kept))
+
+
 def bound_of(
     what: Metric | str,
     evidence: Evidence,
     error: float,
     prior_range: tuple[ArrayLike, ArrayLike] | None = None,
-    names: list[str] | None = None,
 ) -> Bound:
     """Return the bound of one rate or metric, wrong with at most the chance ``error``."""
     hits, kept = evidence.hits, evidence.kept
     n_classes, total = len(hits), int(kept.sum())
-    names = names or rate_names(np.arange(n_classes))
+    names = rate_names(np.arange(n_classes))
     if isinstance(what, str) and what in names:
-        i = names.index(what)
-        lower, _ = clopper_pearson(hits[i], kept[i], error)
-        rate = float(hits[i] / kept[i]) if kept[i] else float("nan")
-        return Bound(float(lower), rate, int(kept[i]))
+        return _rate_bound(evidence, names.index(what), error)
     metric = metrics.get(what)
     if isinstance(metric, AUROC):
         if evidence.kept_scores is None or evidence.kept_labels is None:

@@ -7,8 +7,7 @@ unlabelled and fitting data, then the certifying labels test one after the other
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike
 from abstain import metrics
 from abstain._kernels.confusion import expected_confusion
 from abstain._numerics import auroc_lower_expected
-from abstain.certificates._certificate import Bound, Certificate, Evidence, bound_of
+from abstain.certificates._certificate import Certificate, Evidence, bound_of
 from abstain.certificates._nested_windows import nested_windows
 from abstain.certificates._worst_case import check_prior_range
 from abstain.exceptions import TargetUnreachable
@@ -24,8 +23,6 @@ from abstain.metrics import AUROC, Metric
 from abstain.regions import Choice
 from abstain.selection import shown_short
 from abstain.summaries import BatchSummary, LabelledSummary
-
-__all__ = ["certified_choice", "claims_of"]
 
 # How many rules a sequence has at most, and the share withheld by the largest of them.
 _MOST_RULES = 100
@@ -61,7 +58,6 @@ def certified_choice(
     certifying: LabelledSummary,
     confidence: float,
     family: Callable[[float], Choice],
-    classes: Any,
     prior_range: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> tuple[Choice, Certificate]:
     """Return the rule of smallest abstention whose claims the labels certify.
@@ -81,8 +77,6 @@ def certified_choice(
     family : callable
         What the metric would withhold for a capacity; orders the rules unless the claims are
         a sensitivity and a specificity, which have a nested family of their own.
-    classes : sequence
-        The label of each column.
     prior_range : pair, optional
         The range of class proportions for claims that depend on them.
 
@@ -114,18 +108,17 @@ def certified_choice(
         if not search.passes(seen):
             break
         choice, evidence = smaller, seen
-    bounds = {_name(what): _claimed(what, goal, evidence) for what, goal in claims}
-    low_high = check_prior_range(prior_range, len(classes)) if prior_range is not None else None
-    return choice, Certificate(confidence, bounds, evidence, searched=True, prior_range=low_high)
+    bounds = {
+        _name(what): replace(bound_of(what, evidence, 0.5), value=goal) for what, goal in claims
+    }
+    sides = None
+    if prior_range is not None:
+        sides = check_prior_range(prior_range, len(summary.class_sums))
+    return choice, Certificate(confidence, bounds, evidence, searched=True, prior_range=sides)
 
 
 def _name(what: str | Metric) -> str:
     return what if isinstance(what, str) else what.name
-
-
-def _claimed(what: str | Metric, goal: float, evidence: Evidence) -> Bound:
-    seen = bound_of(what, evidence, 0.5)
-    return Bound(goal, seen.observed, seen.n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +170,7 @@ class _Search:
         rates[present] /= 2
         area = None
         if any(isinstance(what, AUROC) for what, _ in self.claims) and not abstain.all():
-            area = AUROC()._expected(summary.only(~abstain), None)
+            area = AUROC().expected_on(summary.only(~abstain), None)
         return Evidence(n[:, None] * rates, area=area)
 
     def passes(self, evidence: Evidence, factor: float = 1.0) -> bool:
@@ -187,10 +180,9 @@ class _Search:
         """Return by how much the least certain claim passes, with so many times the labels."""
         margins = []
         for what, goal in self.claims:
-            sign = 1.0
-            if isinstance(what, Metric) and not what.greater_is_better:
-                sign = -1.0
-            margins.append(sign * (self._bound(what, evidence, factor) - goal))
+            lower = isinstance(what, Metric) and not what.greater_is_better
+            over = self._bound(what, evidence, factor) - goal
+            margins.append(-over if lower else over)
         worst = min(margins)
         return worst if np.isfinite(worst) else -np.inf
 

@@ -6,7 +6,7 @@ so below the window negative is predicted and above it positive.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -14,9 +14,8 @@ from abstain._inputs import FloatArray, IntArray
 from abstain.exceptions import TargetUnreachable
 from abstain.regions import Choice, Interval
 from abstain.rules import Threshold
+from abstain.selection import even_boundaries
 from abstain.summaries import Atoms, BatchSummary, LabelledSummary
-
-__all__ = ["nested_windows"]
 
 # Windows begin and end at no more than this many places.
 _BOUNDARIES = 2048
@@ -59,9 +58,9 @@ def nested_windows(
     widened downwards when sensitivity has the smaller margin and upwards when specificity does.
     """
     atoms = summary.atoms
-    cuts = _cuts(atoms)
+    cuts = even_boundaries(atoms, _BOUNDARIES - 1, _BOUNDARIES - 1)
     below = _shares_below(atoms, cuts, fitting)
-    margins = _Margins(below, goals, n_labelled)
+    margins = _margins_of(below, goals, n_labelled)
     last = len(cuts) - 1
     middle = max(range(last + 1), key=lambda k: min(margins(k, k)))
     path = [(middle, middle)]
@@ -77,14 +76,6 @@ def nested_windows(
     chosen = np.searchsorted(weights, np.linspace(0, weights[-1], most + 1)[:-1])
     windows = [path[k] for k in np.unique(chosen)]
     return [_choice(atoms, int(cuts[i]), int(cuts[j])) for i, j in reversed(windows)]
-
-
-def _cuts(atoms: Atoms) -> IntArray:
-    if len(atoms) < _BOUNDARIES:
-        return np.arange(len(atoms) + 1)
-    marks = np.linspace(0, atoms.weight_below[-1], _BOUNDARIES)
-    inner = np.searchsorted(atoms.weight_below, marks)
-    return np.unique(np.concatenate([[0], inner, [len(atoms)]])).astype(np.intp)
 
 
 def _shares_below(atoms: Atoms, cuts: IntArray, fitting: LabelledSummary) -> FloatArray:
@@ -103,29 +94,29 @@ def _shares_below(atoms: Atoms, cuts: IntArray, fitting: LabelledSummary) -> Flo
     return np.array(shares)
 
 
-class _Margins:
-    """Sensitivity and specificity without a window, less their goals, in standard errors."""
+def _margins_of(
+    below: FloatArray, goals: Mapping[str, float], n_labelled: IntArray
+) -> Callable[[int, int], tuple[float, float]]:
+    """Return what tells sensitivity and specificity without a window, less their goals.
 
-    def __init__(
-        self, below: FloatArray, goals: Mapping[str, float], n_labelled: IntArray
-    ) -> None:
-        self._negative, self._positive = below.tolist()
-        self._goals = goals["sensitivity"], goals["specificity"]
-        self._n = float(n_labelled[1]), float(n_labelled[0])
+    In standard errors.
+    """
+    negative, positive = below.tolist()
 
-    def __call__(self, start: int, end: int) -> tuple[float, float]:
-        found, missed = 1 - self._positive[end], self._positive[start]
-        cleared, alarmed = self._negative[start], 1 - self._negative[end]
-        sensitivity = self._margin(found, missed, self._goals[0], self._n[0])
-        return sensitivity, self._margin(cleared, alarmed, self._goals[1], self._n[1])
-
-    @staticmethod
-    def _margin(right: float, wrong: float, goal: float, n: float) -> float:
+    def margin(right: float, wrong: float, goal: float, n: int) -> float:
         kept = right + wrong
         if kept <= 0:
             return -np.inf
         variance = max(goal * (1 - goal), _LEAST_VARIANCE) / max(n * kept, 1e-12)
         return float((right / kept - goal) / np.sqrt(variance))
+
+    def margins(start: int, end: int) -> tuple[float, float]:
+        return (
+            margin(1 - positive[end], positive[start], goals["sensitivity"], n_labelled[1]),
+            margin(negative[start], 1 - negative[end], goals["specificity"], n_labelled[0]),
+        )
+
+    return margins
 
 
 def _choice(atoms: Atoms, start: int, end: int) -> Choice:

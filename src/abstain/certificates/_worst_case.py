@@ -13,8 +13,6 @@ from abstain._inputs import FloatArray
 from abstain._numerics import clopper_pearson
 from abstain.metrics import BaseConfusionMetric
 
-__all__ = ["check_prior_range", "worst_case"]
-
 PriorRange = tuple[FloatArray, FloatArray]
 
 _MOST_ROUNDS = 100

@@ -7,16 +7,14 @@ withhold a little less where ties straddle its edge, and never more.
 
 from __future__ import annotations
 
+from abstain.regions._base import Choice as Choice
 from abstain.regions._base import Region
 from abstain.regions._boxes import Box as Box
 from abstain.regions._boxes import ProbabilityBoxes
-from abstain.regions._choice import Choice as Choice
-from abstain.regions._gain_threshold import GainThreshold
 from abstain.regions._interval import Interval
 from abstain.regions._registry import from_dict as from_dict
-from abstain.regions._score_threshold import ScoreThreshold
-from abstain.regions._top_share import TopShare
-from abstain.regions._within_capacity import score_threshold as score_threshold
+from abstain.regions._thresholds import GainThreshold, ScoreThreshold, TopShare
+from abstain.regions._thresholds import score_threshold as score_threshold
 
 __all__ = [
     "GainThreshold",

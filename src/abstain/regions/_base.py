@@ -1,4 +1,4 @@
-"""The one interface of all regions.
+"""The one interface of all regions, and a choice: a region with a rule that predicts the rest.
 
 Probabilities are ``(n, n_classes)``, or of two classes ``(n,)``: those of the positive one.
 """
@@ -6,12 +6,13 @@ Probabilities are ``(n, n_classes)``, or of two classes ``(n,)``: those of the p
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, Mask
+from abstain._numerics import plain
 from abstain.rules import DecisionRule
-
-__all__ = ["Region", "finite_or_none"]
 
 
 class Region(ABC):
@@ -65,9 +66,9 @@ class Region(ABC):
     def in_words(self, positive: str) -> str:
         """Say in a sentence, to somebody who has not read the docs, which cases are referred."""
 
-    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Return the region as plain data."""
+        """Return the region as plain data; what is not finite, as JSON has it, is None."""
+        return {"kind": self.kind, **plain(vars(self))}
 
     @classmethod
     @abstractmethod
@@ -75,6 +76,26 @@ class Region(ABC):
         """Return the region that ``to_dict`` described."""
 
 
-def finite_or_none(threshold: float) -> float | None:
-    """Return a threshold for JSON, which has no infinity: None stands for one never reached."""
-    return threshold if abs(threshold) != float("inf") else None
+_NOT_READ: IntArray = np.empty(0, dtype=np.intp)
+
+
+class Choice(NamedTuple):
+    """Whom to withhold, and how to predict the rest."""
+
+    region: Region
+    rule: DecisionRule
+
+    def apply(self, proba: FloatArray) -> tuple[IntArray, Mask]:
+        """Return the predicted column of each row, and whether it is withheld."""
+        prediction = self.rule.predict(proba)
+        return prediction, self.region.contains(proba, prediction)
+
+    def predicted(self, proba: FloatArray) -> tuple[IntArray, Mask]:
+        """Return the predicted column of each row, and that none is withheld."""
+        return self.rule.predict(proba), np.zeros(len(proba), dtype=np.bool_)
+
+    def withheld(self, proba: FloatArray) -> Mask:
+        """Return whether each row is withheld; nothing is predicted where that is not needed."""
+        if self.region.reads_prediction:
+            return self.apply(proba)[1]
+        return self.region.contains(proba, _NOT_READ)

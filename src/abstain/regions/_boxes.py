@@ -12,8 +12,6 @@ from abstain._numerics import ROUNDING
 from abstain.regions._base import Region
 from abstain.rules import DecisionRule
 
-__all__ = ["Box", "ProbabilityBoxes"]
-
 
 @dataclass(frozen=True)
 class Box:

@@ -12,8 +12,6 @@ from abstain._numerics import ROUNDING, clear_edge
 from abstain.regions._base import Region
 from abstain.rules import DecisionRule
 
-__all__ = ["Interval"]
-
 # The least width, in log-odds, of the part of an interval on one side of its middle.
 _NARROW = 1e-6
 
@@ -95,10 +93,6 @@ class Interval(Region):
             f"cases with a probability of {positive} from {self.lower:.3f} "
             f"to {self.upper:.3f} are referred"
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the region as plain data."""
-        return {"kind": self.kind, "lower": self.lower, "upper": self.upper}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:

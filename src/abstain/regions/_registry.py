@@ -7,12 +7,8 @@ from typing import Any
 from abstain._numerics import Registry
 from abstain.regions._base import Region
 from abstain.regions._boxes import ProbabilityBoxes
-from abstain.regions._gain_threshold import GainThreshold
 from abstain.regions._interval import Interval
-from abstain.regions._score_threshold import ScoreThreshold
-from abstain.regions._top_share import TopShare
-
-__all__ = ["from_dict"]
+from abstain.regions._thresholds import GainThreshold, ScoreThreshold, TopShare
 
 _REGIONS: Registry[type[Region]] = Registry(
     "region",

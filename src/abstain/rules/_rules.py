@@ -16,8 +16,6 @@ from abstain._inputs import FloatArray, IntArray, both_columns
 from abstain._kernels.confusion import best_gain, highest_columns
 from abstain._numerics import ROUNDING, Registry, clear_edge, plain
 
-__all__ = ["Argmax", "BestGain", "DecisionRule", "Threshold", "from_dict"]
-
 # A threshold that no probability reaches.
 _NEVER = float(np.nextafter(1.0, 2.0))
 

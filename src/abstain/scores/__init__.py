@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from abstain.scores._dropout import dropout_mean, dropout_variance
 from abstain.scores._functions import (
     distance_from_half,
+    dropout_mean,
+    dropout_variance,
     entropy,
     js_divergence,
     margin,

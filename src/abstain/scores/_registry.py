@@ -8,26 +8,15 @@ from typing import Any
 from abstain._inputs import FloatArray
 from abstain._numerics import Registry
 from abstain.exceptions import PolicyError
-from abstain.scores._dropout import dropout_variance
 from abstain.scores._functions import (
     distance_from_half,
+    dropout_variance,
     entropy,
     js_divergence,
     margin,
     max_probability,
     random_order,
 )
-
-__all__ = [
-    "CLASS_THRESHOLDS",
-    "DROPOUT_VARIANCE",
-    "from_plain",
-    "get",
-    "is_own",
-    "register",
-    "registered",
-    "to_plain",
-]
 
 #: No score of a row but an interval chosen on the validation data; see ``selection``.
 CLASS_THRESHOLDS = "class-thresholds"

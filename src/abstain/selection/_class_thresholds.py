@@ -13,16 +13,14 @@ from abstain.metrics import BaseConfusionMetric, Metric, RankingMetric
 from abstain.regions import Interval
 from abstain.summaries import BatchSummary, LabelledSummary
 
-__all__ = ["choose_class_thresholds"]
-
 
 def choose_class_thresholds(
     metric: Metric, summary: BatchSummary, capacity: float, labelled: LabelledSummary
 ) -> Interval:
     """Return the interval of p around one half that does best on the validation set.
 
-    Of all intervals around 0.5 that withhold as much of the batch as the capacity allows, the
-    one is taken whose withholding from the validation set leaves it with the best metric.
+    Of all intervals around 0.5 that fill the capacity, the one is taken whose withholding from
+    the validation set leaves it with the best metric.
 
     Parameters
     ----------
@@ -47,8 +45,14 @@ def choose_class_thresholds(
     Notes
     -----
     An example is withheld when its most probable class i has probability below the class's
-    threshold :math:`t_i`: for two classes, where :math:`1 - t_0 < p < t_1`. Among intervals that
-    do equally well the one that begins highest is taken.
+    threshold :math:`t_i`: for two classes, where :math:`1 - t_0 < p < t_1`.
+
+    An interval begins and ends at probabilities of the batch. It is around one half if it holds
+    the last of them below 0.5 or the first that is not. It fills the capacity if it fits, and if
+    what follows at one of its ends would not: where examples are tied or weighted, the other end
+    may have room. One that stops for want of examples withholds less than it may and is not
+    considered, unless all of the batch fits. Among intervals that do equally well the one that
+    begins highest is taken, then the one that ends highest.
 
     References
     ----------
@@ -71,11 +75,13 @@ def choose_class_thresholds(
             f"`score` 'class-thresholds' is for two classes; the scores have {n_classes}."
         )
     atoms = summary.atoms
-    windows = atoms.windows(capacity)
+    to_the_right, to_the_left = atoms.windows(capacity), atoms.mirrored.windows(capacity)
+    starts = np.concatenate([to_the_right.starts, len(atoms) - to_the_left.ends])
+    ends = np.concatenate([to_the_right.ends, len(atoms) - to_the_left.starts])
     half = np.searchsorted(atoms.p, 0.5)
-    around = (windows.starts <= half) & (half <= windows.ends) & (windows.starts < windows.ends)
+    around = (starts <= half) & (half <= ends) & (starts < ends)
     # From the interval that begins at 0.5 to the one that ends there.
-    starts, ends = windows.starts[around][::-1], windows.ends[around][::-1]
+    starts, ends = np.unique(np.array([starts, ends])[:, around], axis=1)[:, ::-1]
     if not len(starts):
         return Interval.empty()
     lower, upper = atoms.p[starts], atoms.p[ends - 1]

@@ -33,8 +33,6 @@ from abstain.selection._decision import own_choice
 from abstain.selection._window_search import most_valuable_window
 from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
 
-__all__ = ["Cost"]
-
 # For a metric without an exact search, this many capacities are tried, then those around the
 # best of them.
 _COARSE = 128
@@ -57,6 +55,12 @@ class Cost:
     value_of_metric : float, optional
         What a metric of 1 is worth per example, instead of ``errors``: for a metric that is no
         sum over examples, such as auROC.
+
+    Raises
+    ------
+    ValueError
+        If a cost is negative, or neither 0 nor from 1e-30 to 1e30: products with it would not be
+        numbers, and another unit says the same.
 
     Notes
     -----
@@ -160,7 +164,7 @@ class Cost:
                 abstention_costs=self._abstain_vector(n_classes),
                 decision=decision,
             )
-            return metric._choose(summary, 0.0, decision) if best is None else best.choice
+            return metric.choose_on(summary, 0.0, decision) if best is None else best.choice
         return self._along_budgets(
             summary, metric, lambda mark: own_choice(metric, summary, mark, decision, labelled)
         )
@@ -265,7 +269,7 @@ class Cost:
             columns, out = choice.apply(summary.proba)
             if out.all():
                 return -np.inf, choice
-            value = metric._expected(summary.only(~out), columns[~out])
+            value = metric.expected_on(summary.only(~out), columns[~out])
             spent = self._expected(summary.proba, columns, out, summary.weight)
             gain = sign * (self.value_of_metric or 0.0) * value - spent
             return (gain if np.isfinite(gain) else -np.inf), choice

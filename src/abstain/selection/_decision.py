@@ -17,11 +17,11 @@ from abstain.regions import Choice, Interval
 from abstain.rules import Argmax, DecisionRule
 from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
 
-__all__ = ["as_now", "own_choice", "rule_for"]
 
-
-def as_now(labelled: LabelledSummary, weights: FloatArray) -> LabelledSummary:
+def as_now(labelled: LabelledSummary | None, weights: FloatArray | None) -> LabelledSummary | None:
     """Return the validation data as they would look with the batch's class proportions."""
+    if labelled is None or weights is None:
+        return None
     moved = weights[labelled.labels]
     return replace(
         labelled.at(weights),
@@ -52,10 +52,10 @@ def own_choice(
         The validation data as they would look now. With ``"auto"`` a rule fitted to the metric
         must help on them too.
     """
-    choice = metric._choose(summary, capacity, decision)
+    choice = metric.choose_on(summary, capacity, decision)
     if labelled is None or not _in_question(metric, decision, choice.rule, labelled):
         return choice
-    plain = metric._choose(summary, capacity, "argmax")
+    plain = metric.choose_on(summary, capacity, "argmax")
     return choice if _confirmed(metric, choice, plain, labelled) else plain
 
 
@@ -83,7 +83,7 @@ def rule_for(
     """
     if decision == "argmax" or withheld.all():
         return Argmax()
-    rule = metric._rule(summary.only(~withheld), decision)
+    rule = metric.rule_on(summary.only(~withheld), decision)
     if labelled is not None and _in_question(metric, decision, rule, labelled):
         fitted, plain = (Choice(Interval.empty(), one) for one in (rule, Argmax()))
         if not _confirmed(metric, fitted, plain, labelled):
@@ -99,7 +99,7 @@ def _in_question(
     The compact ones of a policy cannot: their rows are joined by the most probable class, and
     are too few to tell how another would do.
     """
-    if metric._resolved(decision) != "auto" or isinstance(rule, Argmax):
+    if metric.resolved(decision) != "auto" or isinstance(rule, Argmax):
         return False
     return not labelled.edges.size
 
@@ -116,6 +116,6 @@ def _worth(metric: Metric, choice: Choice, labelled: LabelledSummary) -> float:
     if not kept.any():
         return -np.inf
     rows = RowSummary(labelled.proba, labelled.weight).only(kept)
-    value = metric._observed(labelled.labels[kept], rows, prediction[kept])
+    value = metric.observed_on(labelled.labels[kept], rows, prediction[kept])
     value = value if metric.greater_is_better else -value
     return -np.inf if np.isnan(value) else value

@@ -20,17 +20,15 @@ from abstain.rules import Argmax, DecisionRule
 from abstain.selection._class_thresholds import choose_class_thresholds
 from abstain.selection._cost import Cost
 from abstain.selection._decision import as_now, own_choice, rule_for
+from abstain.selection._goals import Target
 from abstain.selection._target import (
     Family,
     Memory,
-    Target,
     check_stored_target,
     check_target,
     choose_for_target,
 )
 from abstain.summaries import BatchSummary, LabelledSummary
-
-__all__ = ["Selection"]
 
 Score = str | Callable[..., FloatArray]
 
@@ -169,7 +167,7 @@ class Selection:
         -------
         Choice
         """
-        now = self._as_now(labelled, weights)
+        now = as_now(labelled, weights)
         if self.cost is not None:
             return self.cost.choose_for(summary, metric, decision=self.decision, labelled=now)
         family = self.family(metric, summary, seed, labelled, weights)
@@ -198,10 +196,10 @@ class Selection:
         """Choose for each of many budgets, in the order that this selection has."""
         capacities = [summary.capacity(budget) for budget in budgets]
         if self.score is None and metric.ranks:
-            points = metric._curve(summary, capacities, self.decision)
+            points = metric.curve_on(summary, capacities, self.decision)
         else:
             family = self.family(metric, summary, seed, labelled, weights)
-            points = [metric._point(summary, family(capacity)) for capacity in capacities]
+            points = [metric.point_on(summary, family(capacity)) for capacity in capacities]
         return BudgetCurve(np.asarray(budgets, dtype=np.float64), points)
 
     def family(
@@ -213,7 +211,7 @@ class Selection:
         weights: FloatArray | None = None,
     ) -> Family:
         """Return what would be withheld for each capacity."""
-        now = self._as_now(labelled, weights)
+        now = as_now(labelled, weights)
         if self.score is None:
             return lambda capacity: own_choice(metric, summary, capacity, self.decision, now)
         if self.score == scores.CLASS_THRESHOLDS:
@@ -236,15 +234,7 @@ class Selection:
         weights: FloatArray | None = None,
     ) -> DecisionRule:
         """Return how to predict what is kept, where something else says what is withheld."""
-        now = self._as_now(labelled, weights)
-        return rule_for(metric, summary, withheld, self.decision, now)
-
-    def _as_now(
-        self, labelled: LabelledSummary | None, weights: FloatArray | None
-    ) -> LabelledSummary | None:
-        if labelled is None or weights is None:
-            return None
-        return as_now(labelled, weights)
+        return rule_for(metric, summary, withheld, self.decision, as_now(labelled, weights))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the selection as plain data."""

@@ -19,24 +19,12 @@ from abstain.exceptions import TargetUnreachable
 from abstain.metrics import Decision, Metric, RankingMetric, SensitivityAtSpecificity
 from abstain.regions import Choice
 from abstain.selection._decision import own_choice
-from abstain.selection._rates import RATES, expected_rate
-from abstain.selection._short import instead_of, shown_short
+from abstain.selection._goals import RATES, Goal, Target, goals_of, instead_of, shown_short
 from abstain.selection._window_search import smallest_window
 from abstain.summaries import BatchSummary, LabelledSummary
 
-__all__ = [
-    "Family",
-    "Memory",
-    "Target",
-    "check_stored_target",
-    "check_target",
-    "choose_for_target",
-]
-
-Target = float | Mapping[str, float]
 #: What would be withheld for a capacity; the metric's own choice, or that of a score.
 Family = Callable[[float], Choice]
-Goal = tuple[str | Metric, float]
 
 # A value this little short of its target is there: sums in another order differ by as much.
 TOLERANCE = 1e-12
@@ -57,15 +45,14 @@ def check_target(target: Target, metric: Metric) -> Target:
     metric : Metric
         The metric that a single number is for.
     """
-    if not isinstance(target, Mapping):
-        return _checked_value(target, metric.value_range, f"`target` for {metric.name!r}")
-    if not target:
+    several = isinstance(target, Mapping)
+    if several and not target:
         raise ValueError("`target` names nothing; pass e.g. {'sensitivity': 0.85}.")
-    checked = {}
-    for name, value in target.items():
-        bounds = (0.0, 1.0) if name in RATES else metrics.get(name).value_range
-        checked[name] = _checked_value(value, bounds, f"`target` for {name!r}")
-    return checked
+    checked = {
+        name: _checked_value(goal.value, goal.metric.value_range, f"`target` for {name!r}")
+        for name, goal in goals_of(target, metric).items()
+    }
+    return checked if several else checked[metric.name]
 
 
 def check_stored_target(target: Target, metric: Metric, n_classes: int) -> None:
@@ -148,10 +135,8 @@ def choose_for_target(
         def family(capacity: float) -> Choice:
             return own_choice(own, summary, capacity, way, labelled)
 
-    goals: list[Goal] = (
-        [(metric, target)] if not isinstance(target, Mapping) else [*target.items()]
-    )
-    return _Scan(goals, summary, family, metric.name, {} if tried is None else tried).smallest()
+    goals, seen = goals_of(target, metric), {} if tried is None else tried
+    return _Scan(goals, summary, family, metric.name, seen).smallest()
 
 
 def _checked_value(value: float, bounds: tuple[float, float], what: str) -> float:
@@ -197,17 +182,6 @@ class Tried:
     choice: Choice
     weight: float
     values: dict[str, float]
-    signs: dict[str, float]
-
-    def shortfall(self, goals: dict[str, float]) -> float:
-        """Return by how much the worst of some goals is missed."""
-        missed = [
-            self.signs[name] * (goal - self.values[name])
-            if np.isfinite(self.values[name])
-            else np.inf
-            for name, goal in goals.items()
-        ]
-        return max(0.0, *missed)
 
 
 #: By the metric that orders the rows, and the capacity.
@@ -218,7 +192,7 @@ Memory = dict[tuple[str, float], Tried | None]
 class _Scan:
     """A search along a family of choices, from the smallest capacity up."""
 
-    goals: list[Goal]
+    goals: dict[str, Goal]
     summary: BatchSummary
     family: Family
     order: str
@@ -255,11 +229,8 @@ class _Scan:
         return found
 
     def _short(self, tried: Tried) -> float:
-        return tried.shortfall(self._named_goals)
-
-    @property
-    def _named_goals(self) -> dict[str, float]:
-        return {name if isinstance(name, str) else name.name: goal for name, goal in self.goals}
+        """Return by how much the worst of the goals is missed."""
+        return max(0.0, *(goal.missed_by(tried.values[name]) for name, goal in self.goals.items()))
 
     def _reached(self, tried: Tried) -> bool:
         return self._short(tried) <= TOLERANCE
@@ -278,29 +249,23 @@ class _Scan:
             return None
         kept = ~withheld
         rest, columns = summary.only(kept), prediction[kept]
-        values, signs = {}, {}
-        for name, _ in self.goals:
-            if isinstance(name, str) and name in RATES:
-                values[name], signs[name] = expected_rate(name, summary, prediction, kept), 1.0
-                continue
-            metric = metrics.get(name)
-            called = name if isinstance(name, str) else metric.name
-            values[called] = metric._expected(rest, columns)
-            signs[called] = 1.0 if metric.greater_is_better else -1.0
-        return Tried(choice, summary.total - rest.total, values, signs)
+        values = {
+            name: goal.metric.expected_on(rest, columns) for name, goal in self.goals.items()
+        }
+        return Tried(choice, summary.total - rest.total, values)
 
     def _give_up(self, best: Tried | None) -> NoReturn:
-        wanted = ", ".join(f"{name} {goal:.15g}" for name, goal in self._named_goals.items())
+        goals = {name: goal.value for name, goal in self.goals.items()}
+        wanted = ", ".join(f"{name} {goal:.15g}" for name, goal in goals.items())
         if best is None or not np.isfinite(self._short(best)):
             raise TargetUnreachable(f"No abstention leaves {wanted} defined: a class is absent.")
-        goals = self._named_goals
         got = ", ".join(
             f"{name} {shown_short(value, goals[name])}" for name, value in best.values.items()
         )
         missed = {
-            name: goal
-            for name, goal in goals.items()
-            if best.signs[name] * (goal - best.values[name]) > TOLERANCE
+            name: goals[name]
+            for name, goal in self.goals.items()
+            if goal.missed_by(best.values[name]) > TOLERANCE
         }
         raise TargetUnreachable(
             f"No abstention reaches {wanted}: the best is {got}, "

@@ -12,11 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
-from abstain.metrics import BestWindow, Decision, RankingMetric
+from abstain.metrics import Decision, RankingMetric
 from abstain.regions import Choice
 from abstain.summaries import WEIGHT_TOLERANCE, Atoms, BatchSummary, Windows
-
-__all__ = ["WindowChoice", "most_valuable_window", "smallest_window"]
 
 # Up to this many atoms every window is looked at: at most 8.4 million.
 EXACT_ATOMS = 4096
@@ -79,11 +77,10 @@ def smallest_window(
     first, with exact values, and the answer is then shortened on all atoms: the target is truly
     reached, but a narrow exception to a rising metric may be missed.
     """
-    atoms = metric._atoms(summary)
-    if len(atoms) <= EXACT_ATOMS:
-        found, best = _lightest(metric, atoms, np.arange(len(atoms) + 1), target)
-    else:
-        found, best = _lightest(metric, atoms, _boundaries(atoms), target)
+    atoms = metric.atoms_of(summary)
+    boundaries = even_boundaries(atoms, EXACT_ATOMS, COARSE_BOUNDARIES)
+    found, best = _lightest(metric, atoms, boundaries, target)
+    if len(atoms) > EXACT_ATOMS:
         found = found and _shortened(metric, atoms, found, target)
     return (
         found and _as_choice(metric, atoms, found, decision),
@@ -124,7 +121,7 @@ def most_valuable_window(
     Exact up to 4096 distinct probabilities; beyond, the best of the windows between 1024
     boundaries, with both ends then moved to the best atoms around them.
     """
-    atoms = metric._atoms(summary)
+    atoms = metric.atoms_of(summary)
     spent = abstention_costs[0] * atoms.negative_below + abstention_costs[1] * atoms.positive_below
     spent /= atoms.total
 
@@ -132,10 +129,9 @@ def most_valuable_window(
         gain: FloatArray = value_of_metric * values - (spent[windows.ends] - spent[windows.starts])
         return gain
 
-    exact = len(atoms) <= EXACT_ATOMS
-    boundaries = np.arange(len(atoms) + 1) if exact else _boundaries(atoms)
+    boundaries = even_boundaries(atoms, EXACT_ATOMS, COARSE_BOUNDARIES)
     best = _most_worth(metric, atoms, _pairs(boundaries, boundaries), worth)
-    if best is not None and not exact:
+    if best is not None and len(atoms) > EXACT_ATOMS:
         around = [_neighbourhood(boundaries, end) for end in (best.start, best.end)]
         best = _most_worth(metric, atoms, _pairs(*around), worth)
     return best and _as_choice(metric, atoms, best, decision)
@@ -144,16 +140,16 @@ def most_valuable_window(
 def _as_choice(
     metric: RankingMetric, atoms: Atoms, window: _Window, decision: Decision
 ) -> WindowChoice:
-    best = BestWindow(window.start, window.end, window.value)
-    choice = metric._as_choice(atoms, best, decision)
+    choice = metric.as_choice(atoms, window.start, window.end, decision)
     return WindowChoice(choice, window.value, window.weight / atoms.total)
 
 
-def _boundaries(atoms: Atoms) -> IntArray:
-    """Return boundaries between atoms that cut the weight evenly, the first and last included."""
+def even_boundaries(atoms: Atoms, exact: int, parts: int) -> IntArray:
+    """Return all boundaries of up to so many atoms; else those that part the weight evenly."""
+    if len(atoms) <= exact:
+        return np.arange(len(atoms) + 1)
     total = atoms.weight_below
-    marks = np.linspace(0, total[-1], COARSE_BOUNDARIES + 1)
-    inner = np.searchsorted(total, marks)
+    inner = np.searchsorted(total, np.linspace(0, total[-1], parts + 1))
     return np.unique(np.concatenate([[0], inner, [len(atoms)]])).astype(np.intp)
 
 
@@ -182,7 +178,7 @@ def _most_worth(
     for windows in blocks:
         if not len(windows.starts):
             continue
-        values = metric._safe_values(atoms, windows)
+        values = metric.safe_values(atoms, windows)
         gain = np.nan_to_num(worth(values, windows), nan=-np.inf)
         k = int(np.argmax(gain))
         if gain[k] > highest:
@@ -203,7 +199,7 @@ def _lightest(
             windows = Windows(windows.starts[lighter], windows.ends[lighter])
         if not len(windows.starts):
             continue
-        values = metric._safe_values(atoms, windows)
+        values = metric.safe_values(atoms, windows)
         reached = np.flatnonzero(values >= target)
         if reached.size:
             weight = (total[windows.ends] - total[windows.starts])[reached]
@@ -238,7 +234,7 @@ def _shortened(metric: RankingMetric, atoms: Atoms, found: _Window, target: floa
     while high - low > 0.5 * step:
         middle = 0.5 * (low + high)
         windows = atoms.windows(middle)
-        values = metric._safe_values(atoms, windows)
+        values = metric.safe_values(atoms, windows)
         k = int(np.argmax(np.nan_to_num(values, nan=-np.inf)))
         if values[k] >= target:
             found = _window(atoms, windows, k, values)
