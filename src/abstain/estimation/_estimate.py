@@ -21,8 +21,6 @@ from abstain.metrics import Metric
 from abstain.regions import Choice
 from abstain.summaries import BatchSummary, Moves
 
-__all__ = ["LEVEL", "Drawn", "Estimate", "EstimatedValue", "drawn_choice", "drawn_rows"]
-
 LEVEL = 0.9
 
 #: Predicted columns, and what is withheld.
@@ -143,7 +141,7 @@ def drawn_choice(
     seed: int = 0,
 ) -> Drawn:
     """Draw what a choice does to a batch, from its summary."""
-    decided = metric._applied(choice, summary)
+    decided = metric.applied(choice, summary)
     labelled = [choice.apply(one.labelled.proba) for one in replicates[:1]]
     return drawn_rows(metric, summary, decided, *labelled, replicates=replicates, seed=seed)
 
@@ -174,7 +172,7 @@ def drawn_rows(
     """
     if not replicates:
         still = _still(summary, metric.n_replicates)
-        before, after = metric._moved_draws(summary, *decided, still, seed)
+        before, after = metric.moved_draws(summary, *decided, still, seed)
         return Drawn(before[None], after[None])
     parts = [_drawn_under(metric, summary, decided, labelled, one, seed) for one in replicates]
     return Drawn(*(np.stack(side) for side in zip(*parts, strict=True)))
@@ -189,15 +187,15 @@ def _drawn_under(
     seed: int,
 ) -> tuple[FloatArray, FloatArray]:
     few = replicates.first(metric.n_replicates)
-    drawn = metric._moved_draws(summary, *decided, few.moves[1:], seed)
+    drawn = metric.moved_draws(summary, *decided, few.moves[1:], seed)
     if labelled is None:
         return drawn
     column, out = labelled
     if not decided[1].any():
         # Nothing is withheld here, so all labelled rows speak of what is kept.
         out = np.zeros_like(out)
-    found = metric._misfits(few.observed, column, out, seed)
-    again = metric._misfits(few.again, column[few.part], out[few.part], seed)
+    found = metric.misfits(few.observed, column, out, seed)
+    again = metric.misfits(few.again, column[few.part], out[few.part], seed)
     before, after = (
         np.clip(side + _misfit(float(at[0]), other), *metric.value_range)
         for side, at, other in zip(drawn, found, again, strict=True)

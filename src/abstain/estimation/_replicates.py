@@ -16,8 +16,6 @@ from abstain._inputs import FloatArray, IntArray, both_columns
 from abstain.shift import MANY_CLASSES, ShiftEstimator
 from abstain.summaries import LabelledReplicates, LabelledSummary, Moves, fewer
 
-__all__ = ["Replicates", "replicated"]
-
 N_REPLICATES = 200
 
 # Numbers held of all replicates together, which bounds the rows that stand for all.

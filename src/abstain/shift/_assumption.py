@@ -17,8 +17,6 @@ from abstain.shift._check import LabelShiftCheck, label_shift_check
 from abstain.shift._doubts import doubts
 from abstain.summaries import BatchSummary, LabelledSummary
 
-__all__ = ["Assumption", "assumption_of"]
-
 # Label shift that chance explains this seldom, or less, may be something else as well.
 _OPEN = 0.1
 # Below this it is not label shift, whatever chance may do.

@@ -24,8 +24,6 @@ from abstain.shift._fixed import NoShift
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
 from abstain.summaries import BatchSummary, LabelledSummary
 
-__all__ = ["AutoShift"]
-
 # What the source's proportions are worth.
 PRIOR_ROWS = 10.0
 

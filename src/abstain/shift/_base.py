@@ -31,8 +31,6 @@ from abstain.exceptions import NotIdentifiable
 from abstain.shift._replicated import importance_by_score
 from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
 
-__all__ = ["ShiftEstimator", "adapt_proba", "ratio_of_priors"]
-
 # A class of a smaller mean probability is none of the source.
 _GONE = 1e-100
 # A class is at most so many times as frequent as it was.

@@ -28,8 +28,6 @@ from abstain.exceptions import AssumptionWarning, warn_user
 from abstain.shift._mixture_ratio import likelihood_ratio, simulated_ratio
 from abstain.summaries import BatchSummary, LabelledSummary, RowSummary, shortened
 
-__all__ = ["LabelShiftCheck", "check_label_shift", "label_shift_check"]
-
 # The rate of false alarms accepted unless asked otherwise, here and where a batch is adapted to.
 LEVEL = 0.01
 

@@ -18,8 +18,6 @@ from abstain.shift._base import ShiftEstimator, SourcePriors
 from abstain.shift._identifiable import require_regular
 from abstain.summaries import BatchSummary, LabelledSummary
 
-__all__ = ["BBSEHard", "BBSESoft", "RLLSHard", "RLLSSoft"]
-
 _STRONGEST = 1e9
 
 

@@ -17,8 +17,6 @@ from scipy.special import fdtrc
 from abstain._inputs import FloatArray, check_fraction, check_proba, check_sample_weight
 from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
 
-__all__ = ["ShiftTest", "detect_shift", "shift_test"]
-
 # Variance of a mean probability that rounding alone gives.
 _ROUNDING = 1e-28
 

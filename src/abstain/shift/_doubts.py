@@ -15,8 +15,6 @@ from abstain.shift._base import Assumed, ShiftEstimator
 from abstain.shift._check import LabelShiftCheck
 from abstain.summaries import BatchSummary, LabelledSummary
 
-__all__ = ["doubts"]
-
 # Shares of a batch: outside what the validation scores span, or not to be placed by any mixture.
 # Uncertain rows oversampled four to one stay below the second on real scores.
 _OUTSIDE = 0.1

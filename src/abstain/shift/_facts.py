@@ -17,8 +17,6 @@ from abstain.shift._check import label_shift_check
 from abstain.shift._detect import shift_test
 from abstain.summaries import BatchSummary, LabelledSummary
 
-__all__ = ["most_moved", "shift_facts"]
-
 CONFIDENCE = 0.9
 
 

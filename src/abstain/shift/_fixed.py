@@ -12,8 +12,6 @@ from abstain._numerics import raise_not_fitted
 from abstain.shift._base import Assumed, DrawMethod, ShiftEstimator, SourcePriors
 from abstain.summaries import BatchSummary, LabelledSummary
 
-__all__ = ["KnownPriors", "NoShift"]
-
 
 class NoShift(ShiftEstimator):
     """The target has the class proportions of the source.

@@ -12,8 +12,6 @@ from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.mixture import mixture_derivatives
 from abstain.exceptions import NotIdentifiable
 
-__all__ = ["check_identifiable", "require_regular"]
-
 # Below this eigenvalue, of a matrix with ones on its diagonal, two columns differ by rounding.
 _SINGULAR = 1e-10
 

@@ -16,8 +16,6 @@ from scipy.special import chdtrc, gammaincc
 from abstain._inputs import FloatArray, both_columns
 from abstain.summaries import BatchSummary, LabelledSummary, Moves, fewer
 
-__all__ = ["KnownLabels", "known_doubts"]
-
 # How often labels may contradict right probabilities, or look picked though they were not.
 _LEVEL = 0.01
 _CLEARLY = 1e-3

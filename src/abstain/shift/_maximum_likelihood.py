@@ -31,8 +31,6 @@ from abstain.shift._replicated import replicated_priors
 from abstain.shift._uncertainty import LocalModel, calibrated_here, local_model
 from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
 
-__all__ = ["MANY_CLASSES", "MaximumLikelihoodShift"]
-
 Algorithm = Literal["newton", "em"]
 
 # Up to this many classes replicates are solved together.
@@ -282,7 +280,7 @@ class MaximumLikelihoodShift(ShiftEstimator):
         if self._calibrated() and source.codes is not None:
             weight = np.ones(len(source.proba)) if source.weight is None else source.weight
             logs = np.log(np.maximum(source.proba, np.finfo(np.float64).eps))
-            scaling = fit_scaling(logs, source.codes, weight, shared_slope=True, with_bias=True)
+            scaling = fit_scaling(logs, source.codes, weight)
             source = replace(source, proba=scaled_softmax(logs, *scaling))
             target = target.moved(*scaling, np.ones(len(self.priors_)))
         if self._rows_of_class.any():
@@ -321,7 +319,7 @@ def _possible(
     """Leave out rows that could only be of classes which the source does not have."""
     if (priors > 0).all():
         return proba, weight
-    possible = proba[:, priors > 0].sum(axis=1) > _IMPOSSIBLE
+    possible: FloatArray = (proba[:, priors > 0].sum(axis=1) > _IMPOSSIBLE).astype(np.float64)
     return proba, possible * (weight if len(weight) else 1.0)
 
 
@@ -377,30 +375,28 @@ class _Problem:
 
 
 def _solve(problem: _Problem, start: FloatArray, algorithm: Algorithm, max_iter: int) -> _Solution:
+    """Return the maximum: by EM, or by Newton's method, of many rows on some of them first."""
     if algorithm == "em":
         return _em(problem, start, max_iter)
-    for most in _COARSE:
-        stride = len(problem.proba) // most
-        if stride > 1 and (not len(problem.weight) or problem.weight[::stride].any()):
-            start = _newton(problem.thinned(stride), start, max_iter).ratios
-    found = _newton(problem, start, max_iter)
-    if found.converged:
-        return found
-    again = _em(problem, np.maximum(found.ratios, 1e-6), max_iter)
-    return _Solution(again.ratios, found.n_iter + again.n_iter, again.converged)
-
-
-def _newton(problem: _Problem, start: FloatArray, max_iter: int) -> _Solution:
+    strides = [len(problem.proba) // most for most in _COARSE]
+    parts = [
+        problem.thinned(stride)
+        for stride in strides
+        if stride > 1 and (not len(problem.weight) or problem.weight[::stride].any())
+    ]
     held = np.where(problem.priors > 0, np.inf, 0.0)
-    found = minimise(
-        problem.objective, start, lower=problem.lowest, upper=held, max_iter=min(max_iter, 100)
-    )
-    # The ratios times the source's proportions sum to 1 at the maximum; what is far from it,
-    # or not a number, is none.
-    total = float(problem.priors @ found.x)
-    if not abs(total - 1) < _OFF:
-        return _Solution(np.ones(len(start)), found.n_iter, False)
-    return _Solution(found.x, found.n_iter, found.converged)
+    for part in (*parts, problem):
+        found = minimise(
+            part.objective, start, lower=part.lowest, upper=held, max_iter=min(max_iter, 100)
+        )
+        # The ratios times the source's proportions sum to 1 at the maximum; what is far from it,
+        # or not a number, is none.
+        near = abs(float(problem.priors @ found.x) - 1) < _OFF
+        start = found.x if near else np.ones(len(start))
+    if near and found.converged:
+        return _Solution(start, found.n_iter, True)
+    again = _em(problem, np.maximum(start, 1e-6), max_iter)
+    return _Solution(again.ratios, found.n_iter + again.n_iter, again.converged)
 
 
 def _em(problem: _Problem, start: FloatArray, max_iter: int) -> _Solution:

@@ -10,8 +10,6 @@ from scipy.special import xlogy
 
 from abstain._inputs import FloatArray
 
-__all__ = ["likelihood_ratio", "simulated_ratio"]
-
 # Tables simulated: enough for an eighth of their variance, if they are not too large.
 _SIMULATIONS = 120
 _FEWEST_SIMULATIONS = 30

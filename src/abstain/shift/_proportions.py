@@ -10,8 +10,6 @@ import numpy as np
 from abstain._inputs import FloatArray
 from abstain._numerics import plain
 
-__all__ = ["Proportions", "drawn_proportions"]
-
 # Proportions moved if so few of those that the data leave open are as far from the estimate as
 # those in use, and the two differ by so much in all: less makes no difference to a decision.
 _SELDOM = 0.05

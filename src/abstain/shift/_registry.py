@@ -13,8 +13,6 @@ from abstain.shift._confusion import BBSEHard, BBSESoft, RLLSHard, RLLSSoft
 from abstain.shift._fixed import KnownPriors, NoShift
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
 
-__all__ = ["from_dict", "get", "to_dict"]
-
 _ESTIMATORS: Registry[type[ShiftEstimator]] = Registry(
     "shift",
     [

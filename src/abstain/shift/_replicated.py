@@ -7,8 +7,6 @@ import numpy as np
 from abstain._inputs import FloatArray, both_columns
 from abstain.summaries import LabelledSummary
 
-__all__ = ["importance_by_score", "replicated_priors"]
-
 _STEPS = 6
 _PRECISION = 3e-4
 # No proportion moves closer to 0 (or 1) than this share of where it was in a step.

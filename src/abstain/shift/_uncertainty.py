@@ -20,8 +20,6 @@ from abstain._kernels.mixture import mixture_derivatives
 from abstain.shift._base import SourcePriors
 from abstain.summaries import BatchSummary, LabelledSummary
 
-__all__ = ["LocalModel", "calibrated_here", "local_model"]
-
 _CHUNK = 65_536
 # If the mean residual of each class is this much closer to 0 than chance would bring it, the
 # calibrator was fitted on these rows.

@@ -20,8 +20,6 @@ from abstain._kernels.adapt import adapted_positive
 from abstain._kernels.atoms import binned, prefix_sums, ties_counted, ties_summed, window_ends
 from abstain._kernels.ranking import pairs_won, precision_sums
 
-__all__ = ["Atoms", "Windows"]
-
 # Sums of weights may differ from a capacity by rounding; this share of the total is forgiven.
 WEIGHT_TOLERANCE = 1e-12
 

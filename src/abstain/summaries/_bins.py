@@ -30,8 +30,6 @@ from abstain.summaries._atoms import Atoms
 from abstain.summaries._fixed import UNIT, FixedWeights
 from abstain.summaries._summary import BatchSummary, BinarySummary, RowSummary
 
-__all__ = ["Bins", "lower_edges"]
-
 # Rows that one thread adds at a time.
 _ROWS = 131_072
 _BEGIN, _WIDTH = bin_edges()

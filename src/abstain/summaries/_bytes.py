@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["packed", "unpacked"]
-
 _MAGIC = b"abstain summary"
 _VERSION = 1
 _HEAD = struct.Struct("<15sBI")

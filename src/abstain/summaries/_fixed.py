@@ -8,8 +8,6 @@ import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
 
-__all__ = ["LARGEST", "SMALLEST", "UNIT", "FixedWeights", "carried"]
-
 #: What is left of a weight beside a whole number is kept in units of one over this.
 UNIT = 2**20
 #: The weights between which all but no weight at all must be.

@@ -15,8 +15,6 @@ import numpy as np
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.adapt import adapted
 
-__all__ = ["LabelledSummary", "shortened"]
-
 # Levels of certainty at which rows of two classes are joined.
 _LEVELS = 512
 # Probabilities that are kept of rows of more classes, and their digits.

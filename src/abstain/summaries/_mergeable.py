@@ -15,8 +15,6 @@ from abstain.summaries._fixed import UNIT, FixedWeights
 from abstain.summaries._sample import Sample
 from abstain.summaries._summary import BatchSummary
 
-__all__ = ["Summary"]
-
 # A total weight below this keeps all sums within 64 bits.
 _MOST_WEIGHT = 2**38
 

@@ -14,8 +14,6 @@ from scipy.special import expit
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.adapt import adapted, adapted_positive
 
-__all__ = ["LabelledReplicates", "Moves"]
-
 _SMALLEST = np.finfo(np.float64).eps
 
 

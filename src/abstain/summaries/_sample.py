@@ -22,8 +22,6 @@ from abstain._numerics import one_blas_thread
 from abstain.summaries._fixed import LARGEST, UNIT, FixedWeights, carried
 from abstain.summaries._summary import RowSummary
 
-__all__ = ["SAMPLE_SEED", "STEPS", "Sample", "most_rows", "n_moments"]
-
 # At most so many rows are kept, and numbers in them.
 _MOST_ROWS = 2**19
 _MOST_NUMBERS = 10 * _MOST_ROWS

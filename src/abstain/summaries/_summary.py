@@ -21,8 +21,6 @@ from abstain._kernels.row_hash import row_numbers
 from abstain._kernels.softmax import scaled_softmax
 from abstain.summaries._atoms import Atoms, Windows
 
-__all__ = ["BatchSummary", "BinarySummary", "RowSummary", "fewer", "own_order", "summarise"]
-
 # From this many rows on, two classes are summed in this many bins of p. A power of two keeps the
 # edges of bins exact.
 MANY_ROWS = 1_000_000
