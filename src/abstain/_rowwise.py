@@ -9,34 +9,31 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any, Self
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from abstain._inputs import ClassOrder, IntArray, Missing, Scale, read_scores, rows_aside
+from abstain._inputs import IntArray, Missing, read_scores, rows_aside
 from abstain._inputs import to_native_frame as native_frame
+from abstain._summariser import Summariser
 from abstain.decisions import Decisions, free_name
 from abstain.policy import Policy
 from abstain.summaries import Summary
-
-__all__ = [
-    "NO_SCORE",
-    "PartSummary",
-    "RowRule",
-    "ScoreColumns",
-    "check_column",
-    "check_missing",
-    "check_some",
-    "gains_by_row",
-    "merged",
-]
 
 #: Why a row without a score goes to a person.
 NO_SCORE = "no score"
 #: Makes a column of few distinct values in the frames of an engine, far quicker than one by one:
 #: the values, the number of that of each row, and whether there may be gaps, which are -1.
-Few = Callable[[list[Any], IntArray, bool], Any]
+ColumnByNumber = Callable[[NDArray[Any], IntArray, bool], Any]
+
+
+class PolicyAndFrame(NamedTuple):
+    """A policy, and the frame that it decided about."""
+
+    policy: Policy
+    frame: Any
 
 
 @dataclass(frozen=True)
@@ -56,12 +53,7 @@ class ScoreColumns:
 
     @classmethod
     def of(
-        cls,
-        empty: Any,
-        order: ClassOrder,
-        *,
-        scale: Scale,
-        asked: str | Sequence[str] | None,
+        cls, empty: Any, reader: Summariser | Policy, asked: str | Sequence[str] | None
     ) -> Self:
         """Find the score columns of a frame by a frame like it without rows.
 
@@ -69,15 +61,14 @@ class ScoreColumns:
         ----------
         empty : frame
             Its columns, without any row.
-        order : ClassOrder
-            The classes.
-        scale : {"probabilities", "logits"}
-            What the scores are.
+        reader : Summariser or Policy
+            What will read the scores.
         asked : str, sequence of str or None
             The names of the score columns, where they are given.
         """
+        order = reader.order
         if asked is None:
-            others = read_scores(empty, order, scale=scale).others
+            others = read_scores(empty, order, scale=reader.calibrator.scale).others
             return cls(tuple(name for name in _names(empty) if name not in others))
         names = (asked,) if isinstance(asked, str) else tuple(asked)
         for name in names:
@@ -140,17 +131,34 @@ class PartSummary:
         What to do with rows without a score.
     """
 
-    how: Any
+    how: Summariser
     scores: ScoreColumns
     sample_weight: Any
     missing: Missing
+
+    @classmethod
+    def of(
+        cls,
+        empty: Any,
+        how: Summariser,
+        scores: str | Sequence[str] | None,
+        sample_weight: str | None,
+        missing: Missing,
+    ) -> Self:
+        """Find what is read of a frame by a frame like it without rows."""
+        check_missing(missing)
+        if sample_weight is not None:
+            check_column(sample_weight, empty, "sample_weight")
+            own = [sample_weight]
+            empty = empty.drop(columns=own) if hasattr(empty, "loc") else empty.drop_columns(own)
+        return cls(how, ScoreColumns.of(empty, how, scores), sample_weight, missing)
 
     @property
     def columns(self) -> list[Any]:
         """The names of all columns that are read."""
         return [*self.scores.names, *([] if self.sample_weight is None else [self.sample_weight])]
 
-    def of(self, part: Any) -> Summary | None:
+    def summary(self, part: Any) -> Summary | None:
         """Return the summary of a part of a frame; None of one where no row counts."""
         weight = None
         if self.sample_weight is not None:
@@ -159,8 +167,7 @@ class PartSummary:
                 return None
         if not len(part):
             return None
-        found: Summary = self.how.summarise(self.scores.values(part), weight, missing=self.missing)
-        return found
+        return self.how.summarise(self.scores.values(part), weight, missing=self.missing)
 
 
 def merged(summaries: Iterable[Summary | None]) -> Summary | None:
@@ -214,54 +221,75 @@ class RowRule:
         )
         return cls(json.dumps(bare.to_dict()).encode(), scores, missing)
 
-    def frame(self, part: Any, few: Few) -> Any:
+    def frame(self, part: Any, by_number: ColumnByNumber) -> Any:
         """Return a part of a frame with what is decided about its rows.
 
         The columns are those of ``Decisions.to_frame``. Where rows are withheld as one their
         ``gain`` is NaN: it is a figure of all rows together.
         """
-        decisions = self._decided(_unpacked(self.policy), part)
-        columns = {
-            free_name(name, decisions.carried): values
-            for name, values in self._columns(decisions, few).items()
-        }
-        return native_frame(columns, like=part, carried=decisions.carried, rows=decisions.rows)
-
-    def _decided(self, policy: Policy, part: Any) -> Decisions[Policy]:
+        policy, carried = _unpacked(self.policy), self.scores.others(part)
         if len(part):
-            found = policy.rows(self.scores.values(part), missing=self.missing)
+            decisions = policy.rows(self.scores.values(part), missing=self.missing)
         else:
-            n_classes = len(policy.classes)
-            nothing = np.empty(0 if n_classes == 2 else (0, n_classes))
-            found = policy.decided(nothing, abstain=np.empty(0, dtype=np.bool_))
-        return replace(found, frame=part, carried=self.scores.others(part))
+            decisions = about_no_rows(policy)
+        # The same kind of column in every part, whether or not it has a row without a score.
+        gaps = self.missing == "refer"
+        made = decision_columns(decisions, by_number, gaps=gaps, left_out=self.left_out)
+        columns = {free_name(name, carried): values for name, values in made.items()}
+        return native_frame(columns, like=part, carried=carried, rows=decisions.rows)
 
-    def _columns(self, decisions: Decisions[Policy], few: Few) -> dict[str, Any]:
-        choice, n = decisions.choice, len(decisions)
-        made: dict[str, Callable[[], Any]] = {
-            "abstain": lambda: decisions.abstain,
-            "reason": lambda: self._reason(decisions, few),
-            # The same kind of column in every part, whether or not it has a row without a score.
-            "prediction": lambda: few(
-                decisions.classes.tolist(), decisions.columns, self.missing == "refer"
-            ),
-        }
-        if choice.rule.threshold is not None:
-            made["threshold"] = lambda: np.full(n, choice.rule.threshold)
-        own = gains_by_row(decisions.policy)
-        made["gain"] = lambda: decisions.gain if own else np.full(n, np.nan)
-        columns = {name: make() for name, make in made.items() if name not in self.left_out}
-        for name, values in zip(decisions.classes.tolist(), decisions.proba.T, strict=True):
-            if f"p_{name}" not in self.left_out:
-                columns[f"p_{name}"] = values
-        return columns
 
-    def _reason(self, decisions: Decisions[Policy], few: Few) -> Any:
-        why = np.zeros(len(decisions), dtype=np.intp)
-        why[decisions.abstain] = 1
+def about_no_rows(policy: Policy) -> Decisions:
+    """Return the decisions of a policy about no rows at all: what columns there are."""
+    n_classes = len(policy.classes)
+    nothing = np.empty(0 if n_classes == 2 else (0, n_classes))
+    return Decisions(policy, policy.outcome(nothing))
+
+
+def decision_columns(
+    decisions: Decisions,
+    by_number: ColumnByNumber,
+    *,
+    gaps: bool,
+    left_out: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return the columns of ``Decisions.to_frame`` about a part of the rows, by name.
+
+    Parameters
+    ----------
+    decisions : Decisions
+        As ``Policy.rows`` made them. Where rows are withheld as one, their gain is a figure of
+        all rows together, which no part can tell: it is NaN.
+    by_number : callable
+        Makes the columns of few distinct values; the others are arrays of NumPy.
+    gaps : bool
+        Whether there may be rows without a prediction.
+    left_out : sequence of str
+        Columns that are not made.
+    """
+    compact, choice, n = decisions.compact, decisions.choice, len(decisions)
+
+    def reason() -> Any:
+        why = decisions.abstain.astype(np.intp)
         if decisions.missing is not None:
             why[decisions.missing] = 2
-        return few(["", decisions.choice.region.describe(), NO_SCORE], why, False)
+        return by_number(np.array(["", choice.region.describe(), NO_SCORE]), why, False)
+
+    made: dict[str, Callable[[], Any]] = {
+        "abstain": lambda: decisions.abstain,
+        "reason": reason,
+        "prediction": lambda: by_number(decisions.classes, decisions.columns, gaps),
+    }
+    if choice.rule.threshold is not None:
+        made["threshold"] = lambda: np.full(n, choice.rule.threshold)
+    own = gains_by_row(decisions.policy)
+    made["gain"] = lambda: decisions.gain if own else np.full(n, np.nan)
+    shares: list[Callable[[], Any]] = [lambda: 1.0 - compact, lambda: compact]
+    if compact.ndim == 2:
+        shares = [partial(np.ascontiguousarray, column) for column in compact.T]
+    labels = decisions.classes.tolist()
+    made |= {f"p_{label}": share for label, share in zip(labels, shares, strict=True)}
+    return {name: make() for name, make in made.items() if name not in left_out}
 
 
 def gains_by_row(policy: Policy) -> bool:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._flow import calibrated_apart
 from abstain._inputs import (
     Aside,
     ClassOrder,
@@ -25,9 +24,8 @@ from abstain._inputs import (
 )
 from abstain._numerics import plain
 from abstain.calibration import Calibrator
+from abstain.deciding import calibrated_apart
 from abstain.summaries import Bins, Sample, Summary
-
-__all__ = ["Summariser"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,17 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abstain import calibration, metrics, scores, shift
-from abstain._flow import (
-    Outcome,
-    SummaryOutcome,
-    adapted_in_place,
-    calibrated_apart,
-    flow,
-    flow_of_summary,
-    labelled_rows,
-    warn_of,
-    warn_of_scale,
-)
 from abstain._inputs import (
     Aside,
     FloatArray,
@@ -33,7 +22,6 @@ from abstain._inputs import (
     Missing,
     Scale,
     both_columns,
-    check_labels,
     check_level,
     check_same_length,
     check_sample_weight,
@@ -43,28 +31,30 @@ from abstain._inputs import (
     read_scores,
     rows_aside,
 )
+from abstain._kernels.adapt import adapted_compact
 from abstain._logs import logger, stopwatch
 from abstain._numerics import Parameters, clone, raise_not_fitted
 from abstain._summariser import Summariser
 from abstain.calibration import Calibrator
-from abstain.certificates import (
-    Certificate,
-    Evidence,
-    certified_choice,
-    certify,
-    check_confidence,
-    claims_of,
-    split_for_certificate,
+from abstain.certificates import check_confidence, split_for_certificate
+from abstain.deciding import (
+    Batch,
+    Given,
+    Outcome,
+    Proof,
+    calibrated_apart,
+    decide,
+    labelled_rows,
+    warn_of,
+    warn_of_scale,
 )
-from abstain.decisions import Decisions
 from abstain.estimation import LEVEL
 from abstain.exceptions import RepairWarning, warn_user
 from abstain.metrics import Decision, Metric
-from abstain.policy import Policy
-from abstain.regions import Choice
+from abstain.policy import Decisions, Policy, rule_of
 from abstain.selection import RATES, Cost, Selection, goals_of
 from abstain.shift import KnownLabels, ShiftEstimator
-from abstain.summaries import BatchSummary, LabelledSummary, Summary
+from abstain.summaries import LabelledSummary, Summary
 
 __all__ = ["Abstainer"]
 
@@ -225,49 +215,40 @@ class Abstainer(Parameters):
         given = read_labelled(
             scores_val, y_val, scale=self.scale, classes=classes, positive=self.positive
         )
-        # What the scores came as tells how precise they are, so the calibrator gets that.
-        values, (n, n_classes) = given.values, given.matrix.shape
-        columns = given.order.classes
-        codes = check_labels(y_val, classes=columns, n_rows=n, name="y_val")
-        weight = check_sample_weight(sample_weight, n_rows=n)
-        self._check_classes(metric, n_classes)
+        rows, codes, columns = given.scores, given.codes, given.order.classes
+        weight = check_sample_weight(sample_weight, n_rows=len(codes))
+        self._check_classes(metric, len(columns))
         for what in self._of_positive(metric):
             given.order.need_positive(what)
-        fitting, certifying = np.arange(n), None
+        certifying = None
         if self.confidence is not None:
-            fitting, certifying = split_for_certificate(
+            fitting, held = split_for_certificate(
                 codes, classes=columns, weight=weight, seed=check_seed(self.random_state)
             )
-        part = None if weight is None else weight[fitting]
+            certifying = rows.part(held), codes[held]
+            rows, codes = rows.part(fitting), codes[fitting]
+            weight = None if weight is None else weight[fitting]
         estimating = shift.get(self.shift).name != "none"
         calibrator = clone(
             calibration.get(self.calibration, scale=self.scale, estimating_shift=estimating)
         )
         lap = stopwatch()
-        calibrator.fit(values[fitting], columns[codes[fitting]], part, classes=columns)
-        _logger.info(
-            "%d rows of %d classes calibrated by %s in %.2f s",
-            len(fitting),
-            n_classes,
-            calibrator.picked.name,
-            lap(),
-        )
+        picked = calibrator.fit_checked(rows.logits, codes, weight, columns).picked
+        found = len(codes), len(columns), picked.name, lap()
+        _logger.info("%d rows of %d classes calibrated by %s in %.2f s", *found)
         self.metric_ = metric
         # As they came, for the report; no copy.
         self.validation_ = scores_val, y_val
         self.calibrator_ = calibrator
-        self.classes_ = calibrator.classes_
+        self.classes_ = columns
         self.positive_ = given.order.positive
-        self._order = given.order
-        self._labelled = labelled_rows(calibrator.picked, values[fitting], codes[fitting], part)
+        self.order_ = given.order
+        self._labelled = labelled_rows(picked, rows, codes, weight)
         self._certifying: LabelledSummary | None = None
         if certifying is not None:
-            self._certifying = self._calibrated(values[certifying], codes[certifying], None)
+            proba = both_columns(picked.compact_checked(certifying[0]))
+            self._certifying = LabelledSummary(proba, certifying[1], None)
         return self
-
-    def _calibrated(self, values: Any, codes: Any, weight: FloatArray | None) -> LabelledSummary:
-        proba = both_columns(self.calibrator_.picked.compact(values))
-        return LabelledSummary(proba, codes, weight)
 
     def decide(
         self,
@@ -277,7 +258,7 @@ class Abstainer(Parameters):
         score_samples: Iterable[ArrayLike] | None = None,
         y_target: ArrayLike | None = None,
         missing: Missing = "error",
-    ) -> Decisions[Policy]:
+    ) -> Decisions:
         """Adapt to an unlabelled batch and choose which of its rows to withhold.
 
         Parameters
@@ -323,60 +304,53 @@ class Abstainer(Parameters):
             raise_not_fitted(self)
         self._check_samples(score_samples)
         if on_device(scores):
-            from abstain.cuda import decide
+            from abstain.cuda import decide as decide_there
 
-            for_memory = {"sample_weight": sample_weight, "y_target": y_target}
-            return decide(self, scores, missing=missing, **for_memory)  # type: ignore[return-value]
-        given = read_scores(scores, self._order, scale=self.scale)
+            return decide_there(  # type: ignore[return-value]
+                self, scores, missing=missing, sample_weight=sample_weight, y_target=y_target
+            )
+        read = read_scores(scores, self.order_, scale=self.scale)
         values, aside = rows_aside(
-            given.values, missing=missing, y_target=y_target, classes=self.classes_
+            read.values, missing=missing, y_target=y_target, classes=self.classes_
         )
         _check_some_left(aside)
         warn_of_scale(values, self.calibrator_.picked, self._labelled)
         proba, apart = calibrated_apart(self.calibrator_.picked, values, aside)
         everyone, weight = aside.weights(sample_weight)
-        seed, selection = check_seed(self.random_state), self._left(aside, everyone)
-        found = flow(
-            proba,
-            weight,
-            labelled=self._labelled,
-            shift=shift.get(self.shift),
-            metric=self.metric_,
-            selection=selection,
-            seed=seed,
-            level=self.level,
-            classes=self.classes_.tolist(),
-            choose=None if self.confidence is None else partial(self._certified, selection),
-            values=None
-            if score_samples is None
-            else lambda estimator: self._variance(score_samples, estimator, aside),
-            known=_known_labels(aside, apart, everyone, len(self.classes_)),
+        given = self._given(self._left(aside, everyone))
+        outside_score = None
+        if score_samples is not None:
+            outside_score = partial(self._variance, score_samples, aside)
+        found = decide(
+            given,
+            Batch.of_rows(
+                proba,
+                weight,
+                self.metric_,
+                given.selection,
+                known=_known_labels(aside, apart, everyone, len(self.classes_)),
+                outside_score=outside_score,
+            ),
         )
         warn_of(found.assumption)
-        decided = self._policy(found).decided(
-            found.proba,
-            abstain=found.abstain,
-            sample_weight=weight,
-            seed=seed,
-            level=self.level,
-            assumption=found.assumption,
-            replicates=found.replicates,
-            other=found.other,
-            reached=found.reached,
-            values=found.values,
-            known_estimate=found.estimate,
-            unadapted=found.unadapted,
-            frame=given.source,
-            carried=given.others,
+        policy = self._policy(found)
+        return Decisions(
+            policy,
+            found,
+            None if aside.nothing else aside,
+            everyone,
+            adapted_compact(apart, policy.ratios),
+            scores=values,
+            frame=read.source,
+            carried=read.others,
             validation=self.validation_,
         )
-        return decided.beside(aside, everyone, adapted_in_place(apart, found.estimator.weights_))
 
     def summariser(self) -> Summariser:
         """Return what summarises rows as this abstainer does, small enough to send to them."""
         if not hasattr(self, "calibrator_"):
             raise_not_fitted(self)
-        return Summariser(self.calibrator_.picked, self._order)
+        return Summariser(self.calibrator_.picked, self.order_)
 
     def summarise(
         self,
@@ -445,19 +419,25 @@ class Abstainer(Parameters):
             summary.missing_weight + summary.total_weight,
             counted=not summary.weighted,
         )
-        found = flow_of_summary(
-            summary,
-            labelled=self._labelled,
-            shift=shift.get(self.shift),
-            metric=self.metric_,
-            selection=selection,
-            seed=check_seed(self.random_state),
-            level=self.level,
-            classes=self.classes_.tolist(),
-            choose=None if self.confidence is None else partial(self._certified, selection),
-        )
+        found = decide(self._given(selection), Batch.of_summary(summary, self.metric_))
         warn_of(found.assumption)
         return self._policy(found)
+
+    def _given(self, selection: Selection) -> Given:
+        """Return what a decision is made from, for a selection among the rows of a batch."""
+        proof = None
+        if self._certifying is not None and self.confidence is not None:
+            proof = Proof(self._certifying, self.confidence, self.prior_range)
+        return Given(
+            self._labelled,
+            shift.get(self.shift),
+            self.metric_,
+            selection,
+            self.classes_,
+            check_seed(self.random_state),
+            self.level,
+            proof,
+        )
 
     def _left(self, aside: Aside, weight: FloatArray | None) -> Selection:
         """Return the selection among the rows to be decided about: those without a score count."""
@@ -486,25 +466,20 @@ class Abstainer(Parameters):
             )
         return self._selection.after(used, total, counted=counted)
 
-    def _policy(self, found: Outcome | SummaryOutcome) -> Policy:
+    def _policy(self, found: Outcome) -> Policy:
         """Return what was found for a batch as a rule that needs neither batch nor fit."""
         return Policy(
             classes=self.classes_,
             calibrator=self.calibrator_.picked,
-            source_priors=found.estimator.source_priors_,
-            priors=found.estimator.priors_,
-            region=found.choice.region,
-            rule=found.choice.rule,
+            **rule_of(found),
             metric=self.metric_,
-            estimate=found.estimate,
             selection=self._selection.plain().settled(found.choice),
             # A fitted estimator holds the batch; the policy needs to know only how to estimate.
-            shift=clone(found.estimator),
+            shift=clone(shift.get(self.shift)),
             source=self._labelled.compact(),
             certificate=found.certificate,
-            assumption=found.assumption,
             positive=self.positive_,
-            columns=self._order.columns,
+            columns=self.order_.columns,
         )
 
     @property
@@ -517,43 +492,17 @@ class Abstainer(Parameters):
             decision=self.decision,
         )
 
-    def _certified(
-        self, selection: Selection, summary: BatchSummary, estimator: ShiftEstimator
-    ) -> tuple[Choice, Certificate | None]:
-        """Choose, and say what the held-out labels prove about the choice."""
-        if self._certifying is None or self.confidence is None:
-            raise TypeError("There are no labels to certify with; pass `confidence` to fit().")
-        metric, seed = self.metric_, check_seed(self.random_state)
-        ratios = estimator.weights_
-        certifying = self._certifying.at(ratios)
-        if self.target is not None:
-            return certified_choice(
-                claims_of(metric, self.target),
-                summary,
-                fitting=self._labelled.at(ratios),
-                certifying=certifying,
-                confidence=self.confidence,
-                family=selection.family(metric, summary, seed, self._labelled, ratios),
-                classes=self.classes_,
-                prior_range=self.prior_range,
-            )
-        choice = selection.choose(
-            metric, summary, seed=seed, labelled=self._labelled, weights=ratios
-        )
-        evidence = Evidence.of(certifying, choice)
-        return choice, certify(evidence, confidence=self.confidence, classes=self.classes_)
-
     def _variance(
-        self, score_samples: Iterable[ArrayLike], estimator: ShiftEstimator, aside: Aside
+        self, score_samples: Iterable[ArrayLike], aside: Aside, ratios: FloatArray
     ) -> FloatArray:
         """Return the variance of each row over draws, each calibrated and adapted."""
         calibrator = self.calibrator_.picked
         adapted = (
-            adapted_in_place(
+            adapted_compact(
                 calibrator.compact(
-                    aside.scored(read_scores(sample, self._order, scale=self.scale).values)
+                    aside.scored(read_scores(sample, self.order_, scale=self.scale).values)
                 ),
-                estimator.weights_,
+                ratios,
             )
             for sample in score_samples
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,8 +17,8 @@ from abstain import calibration as calibrations
 from abstain import metrics as metric_registry
 from abstain import shift as shifts
 from abstain._display import block, intervals, next_steps, proportions
-from abstain._flow import basis_of, labelled_rows, warn_of, with_undefined
 from abstain._inputs import (
+    ClassOrder,
     FloatArray,
     IntArray,
     Mask,
@@ -34,10 +34,12 @@ from abstain._inputs import (
 )
 from abstain._numerics import clone, plain
 from abstain.calibration import Calibrator
+from abstain.deciding import Given, estimate_shift, labelled_rows, warn_of, with_undefined
 from abstain.estimation import LEVEL, EstimatedValue, Replicates, drawn_rows
 from abstain.metrics import Metric
+from abstain.selection import Selection
 from abstain.shift import Assumption, ShiftEstimator
-from abstain.summaries import summarise
+from abstain.summaries import BatchSummary, summarise
 
 __all__ = ["estimate"]
 
@@ -225,61 +227,38 @@ def estimate(
     wanted = _metrics(metrics)
     check_level(level)
     how, seed = shifts.get(shift), check_seed(random_state)
-    given = read_labelled(scores_val, y_val, scale=scale, classes=classes, positive=positive)
-    values, raw, order = given.values, given.matrix, given.order
-    n, n_classes = raw.shape
+    source = read_labelled(scores_val, y_val, scale=scale, classes=classes, positive=positive)
+    codes, order = source.codes, source.order
+    n, n_classes = source.scores.matrix.shape
     columns = order.classes
-    for name, metric in wanted.items():
-        metric.check_n_classes(n_classes)
-        if metric.of_positive:
-            order.need_positive(f"`metrics` {name!r} is of the positive class")
-    if how.of_positive:
-        order.need_positive("`shift` has one proportion: it is of the positive class")
-    codes = check_labels(y_val, classes=columns, n_rows=n, name="y_val")
+    _check_metrics(wanted, how, order, n_classes)
     weight_val = check_sample_weight(sample_weight_val, n_rows=n, name="sample_weight_val")
     new = read_scores(scores, order, scale=scale).values
-    raw_new = check_scores(new, scale=scale, n_classes=n_classes)
-    weight = check_sample_weight(sample_weight, n_rows=len(raw_new))
-    predicted_val, predicted = _predicted(
-        (raw, raw_new), (prediction_val, prediction), classes=columns
-    )
+    raw = source.scores.matrix, check_scores(new, scale=scale, n_classes=n_classes)
+    weight = check_sample_weight(sample_weight, n_rows=len(raw[1]))
+    predicted_val, predicted = _predicted(raw, (prediction_val, prediction), classes=columns)
 
     calibrator = clone(
         calibrations.get(calibration, scale=scale, estimating_shift=how.name != "none")
     )
-    calibrator = calibrator.fit(values, columns[codes], weight_val, classes=columns).picked
-    labelled = labelled_rows(calibrator, values, codes, weight_val)
+    calibrator = calibrator.fit_checked(source.scores.logits, codes, weight_val, columns).picked
+    labelled = labelled_rows(calibrator, source.scores, codes, weight_val)
     if labelled.held_out is not None:
         predicted_val = predicted_val[labelled.held_out.numbers]
     proba = calibrator.compact(new)
-    basis = basis_of(how, labelled, summarise(proba, weight), seed, columns.tolist())
-
-    adapted = {
-        name: metric._summarised(proba, weight, metric.bins_for(len(proba))).adapted(
-            basis.estimator.weights_
+    given = Given(labelled, how, next(iter(wanted.values())), Selection(), columns, seed, level)
+    evidence = estimate_shift(given, summarise(proba, weight))
+    kept = {
+        name: _Kept(
+            metric,
+            metric.summarised(proba, weight, metric.bins_for(len(proba))).adapted(evidence.ratios),
+            predicted,
+            predicted_val,
         )
         for name, metric in wanted.items()
     }
-
-    def valued(replicates: tuple[Replicates, ...]) -> dict[str, EstimatedValue]:
-        found = {}
-        for name, metric in wanted.items():
-            now = adapted[name]
-            # Metrics of the order read atoms, of which there is no prediction.
-            own = np.empty(0, dtype=np.intp) if metric.ranks else predicted
-            drawn = drawn_rows(
-                metric,
-                now,
-                (own, _nothing(len(now.compact))),
-                (predicted_val, _nothing(len(predicted_val))),
-                replicates=replicates,
-                seed=seed,
-            )
-            found[name] = drawn.estimate(level).before
-        return found
-
-    found = valued(basis.replicates)
-    assumption = basis.assumption
+    found = {name: one.value(evidence.replicates, given) for name, one in kept.items()}
+    assumption, other = evidence.assumption, evidence.alternative
     for name, one in found.items():
         assumption = with_undefined(assumption, name, one)
     warn_of(assumption)
@@ -287,12 +266,47 @@ def estimate(
         values=found,
         level=level,
         classes=columns,
-        priors=basis.estimator.priors_,
-        source_priors=basis.estimator.source_priors_,
+        priors=evidence.estimator.priors_,
+        source_priors=evidence.estimator.source_priors_,
         assumption=assumption,
-        alternative=None if basis.other is None else valued((basis.other(),)),
+        alternative=None
+        if other is None
+        else {name: one.value(other, given) for name, one in kept.items()},
         positive=order.positive,
     )
+
+
+class _Kept(NamedTuple):
+    """A batch of which nothing is withheld, as a metric reads it, and what was predicted."""
+
+    metric: Metric
+    summary: BatchSummary
+    prediction: IntArray
+    prediction_val: IntArray
+
+    def value(self, replicates: tuple[Replicates, ...], given: Given) -> EstimatedValue:
+        # Metrics of the order read atoms, of which there is no prediction.
+        own = np.empty(0, dtype=np.intp) if self.metric.ranks else self.prediction
+        drawn = drawn_rows(
+            self.metric,
+            self.summary,
+            (own, _nothing(len(self.summary.compact))),
+            (self.prediction_val, _nothing(len(self.prediction_val))),
+            replicates=replicates,
+            seed=given.seed,
+        )
+        return drawn.estimate(given.level).before
+
+
+def _check_metrics(
+    wanted: dict[str, Metric], how: ShiftEstimator, order: ClassOrder, n_classes: int
+) -> None:
+    for name, metric in wanted.items():
+        metric.check_n_classes(n_classes)
+        if metric.of_positive:
+            order.need_positive(f"`metrics` {name!r} is of the positive class")
+    if how.of_positive:
+        order.need_positive("`shift` has one proportion: it is of the positive class")
 
 
 def _metrics(metrics: Metric | str | Sequence[Metric | str]) -> dict[str, Metric]:

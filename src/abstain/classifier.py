@@ -227,7 +227,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.policy_ = self.abstainer_.decide(scores, sample_weight).policy
         return self.policy_
 
-    def decide(self, X: Any) -> Decisions[Policy]:
+    def decide(self, X: Any) -> Decisions:
         """Apply the rule in force to rows, one or many."""
         check_is_fitted(self)
         decisions = self.policy_.apply(self._scores(self.estimator_, X))
@@ -278,19 +278,16 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         metric, policy = self.abstainer_.metric_, self.policy_
         proba = policy.predict_proba(self._scores(self.estimator_, X))
-        columns, withheld = policy.choice.apply(proba)
+        predicted, withheld = policy.choice.apply(proba)
         kept = ~withheld
         weight = check_sample_weight(sample_weight, n_rows=len(kept))
         codes = check_labels(y, classes=policy.classes, n_rows=len(kept))
         if not kept.any() or (weight is not None and not weight[kept].any()):
             return float("nan")
-        value = metric.observed(
-            codes[kept],
-            proba[kept],
-            prediction=columns[kept],
-            sample_weight=None if weight is None else weight[kept],
+        part = None if weight is None else weight[kept]
+        return _value(
+            metric, codes[kept], proba[kept], prediction=predicted[kept], sample_weight=part
         )
-        return value if metric.greater_is_better else -value
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -331,22 +328,11 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             )
 
     def _abstainer(self) -> Abstainer:
-        modes = {"budget": self.budget, "target": self.target, "cost": self.cost}
-        if all(value is None for value in modes.values()):
-            modes["budget"] = DEFAULT_BUDGET
-        return Abstainer(
-            self.metric,
-            **modes,
-            confidence=self.confidence,
-            prior_range=self.prior_range,
-            level=self.level,
-            decision=self.decision,
-            calibration=self.calibration,
-            shift=self.shift,
-            positive=self.positive,
-            scale=_scale(self.estimator),
-            random_state=self.random_state,
-        )
+        shared = self.get_params(deep=False)
+        del shared["estimator"], shared["cv"]
+        if all(shared[mode] is None for mode in ("budget", "target", "cost")):
+            shared["budget"] = DEFAULT_BUDGET
+        return Abstainer(**shared, scale=_scale(self.estimator))
 
     def _cross_fitted(self, X: Any, y: NDArray[Any], weight: FloatArray | None) -> FloatArray:
         """Return scores of each row by a model that did not see it."""
@@ -442,12 +428,16 @@ def abstention_scorer(
         choice = chosen.choose(proba, RowSummary(proba).capacity(check_budget(budget)))
         predicted, withheld = choice.apply(proba)
         kept = ~withheld
-        value = chosen.observed(
-            np.asarray(y)[kept], proba[kept], prediction=predicted[kept], classes=order.classes
-        )
-        return value if chosen.greater_is_better else -value
+        labels, columns = np.asarray(y)[kept], order.classes
+        return _value(chosen, labels, proba[kept], prediction=predicted[kept], classes=columns)
 
     return score
+
+
+def _value(metric: Metric, y: NDArray[Any], proba: FloatArray, **options: Any) -> float:
+    """Return the metric by true labels, higher is better."""
+    value = metric.observed(y, proba, **options)
+    return value if metric.greater_is_better else -value
 
 
 def _all_labelled(y: Any) -> Any:

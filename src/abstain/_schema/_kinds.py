@@ -1,5 +1,7 @@
 """The kinds of value that a policy file holds: each reads plain data, or says what is wrong.
 
+Numbers, text and arrays first, then what holds others: objects by their keys, and lists.
+
 To read is to check type, size and range, and to return the value as the rest of the library wants
 it: lists of numbers as arrays. A kind looks at declared keys alone and never deeper, so that no
 data, however nested, can exhaust it; and a message never shows more than a few characters of them.
@@ -9,29 +11,12 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import numpy as np
-
-__all__ = [
-    "Constant",
-    "Either",
-    "Flag",
-    "Kind",
-    "Labels",
-    "Number",
-    "Numbers",
-    "OneOf",
-    "Sizes",
-    "Text",
-    "Whole",
-    "named",
-    "shown",
-    "wrong",
-]
 
 #: No number in a file is larger: products with ordinary scores stay finite.
 LARGEST = 1e300
@@ -45,6 +30,16 @@ _NO_LIMIT = 2**53
 _SUM_TOLERANCE = 1e-3
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+# A boolean is an int too, so that it comes first.
+_NAMES: dict[str, Any] = {
+    "null": type(None),
+    "flag": bool,
+    "text": str,
+    "list": (list, tuple),
+    "object": dict,
+    "number": (int, float, np.number),
+}
 
 #: How many there are of what arrays are about, such as classes, by name.
 Sizes = dict[str, int]
@@ -76,9 +71,15 @@ def _is_number(value: Any) -> bool:
 class Kind(ABC):
     """What a value may be."""
 
-    @abstractmethod
     def read(self, value: Any, where: str, sizes: Sizes) -> Any:
         """Return the value, checked; raise ``ValueError`` where it is not of this kind."""
+        if not self.fits(value):
+            raise wrong(where, self.words(), value)
+        return value
+
+    def fits(self, value: Any) -> bool:
+        """Tell whether a value by itself is of this kind."""
+        return True
 
     @abstractmethod
     def words(self) -> str:
@@ -89,17 +90,24 @@ class Kind(ABC):
         return iter(())
 
 
+#: What stands for a record inside other kinds.
+Keys = Mapping[str, "Kind | Keys"]
+
+
+def as_kind(kind: Kind | Keys) -> Kind:
+    """Return a kind of value; of a mapping the record with its keys."""
+    return kind if isinstance(kind, Kind) else Record(kind)
+
+
 @dataclass(frozen=True)
 class Constant(Kind):
     """One value and no other."""
 
     value: Any
 
-    def read(self, value: Any, where: str, sizes: Sizes) -> Any:
-        """Return the value."""
-        if type(value) is not type(self.value) or value != self.value:
-            raise wrong(where, self.words(), value)
-        return value
+    def fits(self, value: Any) -> bool:
+        """Tell whether it is that."""
+        return type(value) is type(self.value) and value == self.value
 
     def words(self) -> str:
         """Say which."""
@@ -110,11 +118,9 @@ class Constant(Kind):
 class Flag(Kind):
     """True or false."""
 
-    def read(self, value: Any, where: str, sizes: Sizes) -> Any:
-        """Return true or false."""
-        if not isinstance(value, bool):
-            raise wrong(where, self.words(), value)
-        return value
+    def fits(self, value: Any) -> bool:
+        """Tell whether it is one of the two."""
+        return isinstance(value, bool)
 
     def words(self) -> str:
         """Say so."""
@@ -128,27 +134,27 @@ class Text(Kind):
     longest: int = LONGEST_NAME
     least: int = 0
 
+    def fits(self, value: Any) -> bool:
+        """Tell whether it is text of that length."""
+        return isinstance(value, str) and self.least <= len(value) <= self.longest
+
     def read(self, value: Any, where: str, sizes: Sizes) -> str:
         """Return the text."""
-        if not isinstance(value, str) or not self.least <= len(value) <= self.longest:
-            raise wrong(where, self.words(), value)
-        if not value.isascii() and _LONE_SURROGATE.search(value):
+        text: str = super().read(value, where, sizes)
+        if not text.isascii() and _LONE_SURROGATE.search(text):
             raise ValueError(f"`{where}` holds half a character (a lone surrogate)")
-        return value
+        return text
 
     def words(self) -> str:
         """Say how long."""
         return f"text of {self.least} to {self.longest:,} characters"
 
 
-@dataclass(frozen=True, init=False)
 class OneOf(Kind):
     """One of some names."""
 
-    names: tuple[str, ...]
-
     def __init__(self, *names: str) -> None:
-        object.__setattr__(self, "names", names)
+        self.names = names
 
     def read(self, value: Any, where: str, sizes: Sizes) -> Any:
         """Return the name."""
@@ -168,47 +174,40 @@ class Number(Kind):
     low: float = -LARGEST
     high: float = LARGEST
     open: bool = False
+    what = "a number"
 
-    def read(self, value: Any, where: str, sizes: Sizes) -> Any:
-        """Return the number."""
+    def fits(self, value: Any) -> bool:
+        """Tell whether it is a number of the range."""
         # Compared before it is converted: a whole number may be too large for a float.
-        if not _is_number(value) or not (
-            self.low < value < self.high if self.open else self.low <= value <= self.high
-        ):
-            raise wrong(where, self.words(), value)
-        return value
+        if not _is_number(value) or (self.open and value in (self.low, self.high)):
+            return False
+        return bool(self.low <= value <= self.high)
 
     def words(self) -> str:
         """Say in which range."""
-        return f"a number{_range(self.low, self.high, self.open)}"
+        return f"{self.what}{_range(self.low, self.high, self.open)}"
 
 
 @dataclass(frozen=True)
-class Whole(Kind):
+class Whole(Number):
     """A whole number in a range, both ends included."""
 
-    low: int = 0
-    high: int = 2**53
+    low: float = 0
+    high: float = 2**53
+    what = "a whole number"
 
-    def read(self, value: Any, where: str, sizes: Sizes) -> Any:
-        """Return the number."""
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise wrong(where, self.words(), value)
-        if not self.low <= value <= self.high:
-            raise wrong(where, self.words(), value)
-        return value
-
-    def words(self) -> str:
-        """Say in which range."""
-        return f"a whole number{_range(self.low, self.high)}"
+    def fits(self, value: Any) -> bool:
+        """Tell whether it is a whole number of the range."""
+        return isinstance(value, int) and super().fits(value)
 
 
+@dataclass(frozen=True)
 class Numbers(Kind):
     """A list of numbers, or a list of such lists, of a given shape; read as an array.
 
     Parameters
     ----------
-    *shape : int or str
+    shape : tuple of int or str
         How many, on each axis: a number, or what they are one for each of. The first array to
         name something else than classes says how many of it there are in its part of the file.
     low, high : float
@@ -227,22 +226,16 @@ class Numbers(Kind):
         Whether they are to stay a list.
     """
 
-    def __init__(
-        self,
-        *shape: int | str,
-        low: float = -LARGEST,
-        high: float = LARGEST,
-        below: str | None = None,
-        whole: bool = False,
-        sums: bool = False,
-        rising: bool = False,
-        least: int = 1,
-        most: int | None = None,
-        plain: bool = False,
-    ) -> None:
-        self.shape, self.low, self.high, self.below = shape, low, high, below
-        self.whole, self.sums, self.rising = whole, sums, rising
-        self.least, self.most, self.plain = least, most, plain
+    shape: tuple[int | str, ...]
+    low: float = -LARGEST
+    high: float = LARGEST
+    below: str | None = None
+    whole: bool = False
+    sums: bool = False
+    rising: bool = False
+    least: int = 1
+    most: int | None = None
+    plain: bool = False
 
     def read(self, value: Any, where: str, sizes: Sizes) -> Any:
         """Return the numbers as an array."""
@@ -346,8 +339,10 @@ class Labels(Kind):
 class Either(Kind):
     """One of several kinds, told by what the value is in JSON."""
 
-    def __init__(self, **kinds: Kind | None) -> None:
-        self._kinds = kinds
+    def __init__(self, **kinds: Kind | Keys | None) -> None:
+        self._kinds = {
+            name: None if kind is None else as_kind(kind) for name, kind in kinds.items()
+        }
 
     def read(self, value: Any, where: str, sizes: Sizes) -> Any:
         """Return the value, read as its kind."""
@@ -358,31 +353,19 @@ class Either(Kind):
 
     def words(self) -> str:
         """Say which."""
-        return ", or ".join("null" if kind is None else kind.words() for kind in self._all())
+        kinds = self._kinds.values()
+        return ", or ".join("null" if kind is None else kind.words() for kind in kinds)
 
     def parts(self) -> Iterator[tuple[str, Kind]]:
         """Give the keys inside any of them."""
-        for kind in self._all():
+        for kind in self._kinds.values():
             if kind is not None:
                 yield from kind.parts()
-
-    def _all(self) -> list[Kind | None]:
-        return [*self._kinds.values()]
 
 
 def named(value: Any) -> str:
     """Name what a value is in JSON."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "flag"
-    if isinstance(value, str):
-        return "text"
-    if isinstance(value, list | tuple):
-        return "list"
-    if isinstance(value, dict):
-        return "object"
-    return "number" if _is_number(value) else "else"
+    return next((name for name, kinds in _NAMES.items() if isinstance(value, kinds)), "else")
 
 
 def _range(low: float, high: float, is_open: bool = False) -> str:
@@ -395,3 +378,172 @@ def _range(low: float, high: float, is_open: bool = False) -> str:
 
 #: What a class may be called.
 LABEL = Either(text=Text(), number=Number(), flag=Flag())
+
+
+class Record(Kind):
+    """Named values: those keys and no others; a key that ends in ``?`` may be left out.
+
+    Inside other kinds a mapping of keys to kinds stands for one.
+    """
+
+    def __init__(self, keys: Keys) -> None:
+        self._kinds = {key.removesuffix("?"): as_kind(kind) for key, kind in keys.items()}
+        self._needed = [key for key in keys if not key.endswith("?")]
+
+    def read(self, value: Any, where: str, sizes: Sizes, tag: str | None = None) -> dict[str, Any]:
+        """Return the values, each read; what an array sizes holds for those beside it alone."""
+        if not isinstance(value, dict):
+            raise wrong(where or "policy", "an object", value)
+        found: dict[str, Any] = {} if tag is None else {tag: value[tag]}
+        for key in value:
+            if key not in self._kinds and key != tag:
+                raise ValueError(
+                    f"`{where or 'policy'}` has the key {shown(key)}, which means nothing there"
+                )
+        for key in self._needed:
+            if key not in value:
+                raise ValueError(f"`{where or 'policy'}` has no {key!r}")
+        inside = {"classes": sizes["classes"]} if "classes" in sizes else {}
+        for key, kind in self._kinds.items():
+            if key in value:
+                found[key] = kind.read(value[key], f"{where}.{key}" if where else key, inside)
+        return found
+
+    def words(self) -> str:
+        """Say that it is one."""
+        return "an object" if self._kinds else "an object without keys"
+
+    def parts(self) -> Iterator[tuple[str, Kind]]:
+        """Give its keys, those that may be left out with their mark."""
+        for key, kind in self._kinds.items():
+            yield (key if key in self._needed else f"{key}?"), kind
+
+
+class ByName(Kind):
+    """Named values of which one says what the others are."""
+
+    def __init__(self, tag: str, records: Mapping[str, Keys], *, what: str) -> None:
+        self._tag, self._what = tag, what
+        # What has the same keys is one record.
+        made = {id(keys): Record(keys) for keys in records.values()}
+        self._records = {name: made[id(keys)] for name, keys in records.items()}
+
+    def read(self, value: Any, where: str, sizes: Sizes) -> dict[str, Any]:
+        """Return the values, read as their name says."""
+        if not isinstance(value, dict):
+            raise wrong(where, "an object", value)
+        name = value.get(self._tag)
+        if not isinstance(name, str) or name not in self._records:
+            raise ValueError(
+                f"`{self._what}` {shown(name)} is not known: `{where}.{self._tag}` must be one "
+                f"of {', '.join(self._records)}"
+            )
+        return self._records[name].read(value, where, sizes, self._tag)
+
+    def words(self) -> str:
+        """Say what names it."""
+        return f"an object, by its `{self._tag}`"
+
+    def parts(self) -> Iterator[tuple[str, Kind]]:
+        """Give the keys of each name."""
+        yield self._tag, OneOf(*self._records)
+        for record in dict.fromkeys(self._records.values()):
+            names = ", ".join(name for name, one in self._records.items() if one is record)
+            for key, kind in record.parts():
+                yield f"{key} ({names})", kind
+
+
+class MapOf(Kind):
+    """Values of one kind, by names of any text."""
+
+    def __init__(self, kind: Kind, *, name: Text, least: int = 1, most: int = 1_000) -> None:
+        self._kind, self._name, self._least, self._most = kind, name, least, most
+
+    def read(self, value: Any, where: str, sizes: Sizes) -> dict[str, Any]:
+        """Return them, each read."""
+        if not isinstance(value, dict) or not self._least <= len(value) <= self._most:
+            raise wrong(where, self.words(), value)
+        for name in value:
+            self._name.read(name, f"{where} (a name)", sizes)
+        return {
+            name: self._kind.read(one, f"{where}.{shown(name)}", dict(sizes))
+            for name, one in value.items()
+        }
+
+    def words(self) -> str:
+        """Say of what."""
+        return f"{self._least:,} to {self._most:,} names, each with {self._kind.words()}"
+
+    def parts(self) -> Iterator[tuple[str, Kind]]:
+        """Give the keys of each."""
+        for key, kind in self._kind.parts():
+            yield f"NAME.{key}", kind
+
+
+class ListOf(Kind):
+    """A list of values of one kind, or of as many as there are kinds."""
+
+    def __init__(self, *kinds: Kind, least: int = 0, most: int = 1_000) -> None:
+        self._kinds, self._least, self._most = kinds, least, most
+
+    def read(self, value: Any, where: str, sizes: Sizes) -> list[Any]:
+        """Return them, each read."""
+        least, most = self._least, self._most
+        kinds = self._kinds
+        if len(kinds) > 1:
+            least = most = len(kinds)
+        if not isinstance(value, list | tuple) or not least <= len(value) <= most:
+            raise wrong(where, self.words(), value)
+        if len(kinds) == 1:
+            kinds = kinds * len(value)
+        return [
+            kind.read(one, f"{where}[{i}]", sizes)
+            for i, (kind, one) in enumerate(zip(kinds, value, strict=True))
+        ]
+
+    def words(self) -> str:
+        """Say of what."""
+        if len(self._kinds) > 1:
+            return f"a list of {len(self._kinds)}: {'; '.join(k.words() for k in self._kinds)}"
+        return f"a list of at most {self._most:,}, each {self._kinds[0].words()}"
+
+
+class MadeByOthers(Kind):
+    """A record with further keys of its maker's, which nothing here reads: plain values alone."""
+
+    def __init__(self, keys: Keys, *, most: int) -> None:
+        self._record, self._most = Record(keys), most
+
+    def read(self, value: Any, where: str, sizes: Sizes) -> dict[str, Any]:
+        """Return the record with all its keys."""
+        if not isinstance(value, dict):
+            raise wrong(where, "an object", value)
+        known = {key.removesuffix("?") for key, _ in self._record.parts()}
+        own = {key: one for key, one in value.items() if key not in known}
+        if len(own) > self._most:
+            raise wrong(where, f"an object with at most {self._most} keys of its own", value)
+        rest = {key: one for key, one in value.items() if key in known}
+        for key, one in own.items():
+            Text(least=1).read(key, f"{where} (a key)", sizes)
+            kind = named(one)
+            if kind in ("list", "object", "else"):
+                raise wrong(f"{where}.{key}", "text, a number, true, false or null", one)
+            if one is not None:
+                LABEL.read(one, f"{where}.{key}", sizes)
+        return {**self._record.read(rest, where, sizes), **own}
+
+    def words(self) -> str:
+        """Say so."""
+        return "an object, with plain values of its maker's besides"
+
+    def parts(self) -> Iterator[tuple[str, Kind]]:
+        """Give the keys that mean something."""
+        return self._record.parts()
+
+
+def listed(kind: Kind, where: str = "") -> Iterator[tuple[str, str]]:
+    """Give every key of a schema with what it must be, outer ones first."""
+    for key, part in kind.parts():
+        path = f"{where.removesuffix('?')}.{key}" if where else key
+        yield path, part.words()
+        yield from listed(part, path)

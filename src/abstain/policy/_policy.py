@@ -18,15 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 import abstain
 from abstain._display import block, facts, next_steps, proportions, sentence
 from abstain._files import write_text
-from abstain._flow import (
-    Basis,
-    adapted_in_place,
-    basis_of,
-    calibrated_apart,
-    flow,
-    warn_of,
-    warn_of_scale,
-)
 from abstain._inputs import (
     ClassOrder,
     FloatArray,
@@ -39,6 +30,7 @@ from abstain._inputs import (
     read_scores,
     rows_aside,
 )
+from abstain._kernels.adapt import adapted_compact
 from abstain._logs import logger
 from abstain._numerics import clopper_pearson
 from abstain._schema import (
@@ -53,7 +45,17 @@ from abstain._schema import (
 )
 from abstain.calibration import Calibrator
 from abstain.certificates import Certificate
-from abstain.decisions import Decisions, unknown_metric
+from abstain.deciding import (
+    Batch,
+    Given,
+    Outcome,
+    ShiftEvidence,
+    calibrated_apart,
+    decide,
+    estimate_shift,
+    warn_of,
+    warn_of_scale,
+)
 from abstain.estimation import LEVEL, Estimate
 from abstain.exceptions import (
     AbstainError,
@@ -63,14 +65,13 @@ from abstain.exceptions import (
     warn_user,
 )
 from abstain.metrics import Metric
+from abstain.policy._decisions import Decisions, unknown_metric
 from abstain.policy._stored import from_plain, to_plain, warn_of_own
 from abstain.regions import Choice, Region
 from abstain.rules import DecisionRule
 from abstain.selection import Selection
 from abstain.shift import Assumption, ShiftEstimator, ratio_of_priors
 from abstain.summaries import LabelledSummary, fewer, summarise
-
-__all__ = ["Policy"]
 
 _logger = logger("policy")
 
@@ -84,6 +85,20 @@ _CLEARLY = 1.1
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def rule_of(outcome: Outcome) -> dict[str, Any]:
+    """Return what a policy holds of the outcome for a batch, by its names."""
+    if outcome.shift is None:
+        raise TypeError("The class proportions of the batch were not estimated.")
+    return {
+        "source_priors": outcome.shift.estimator.source_priors_,
+        "priors": outcome.shift.estimator.priors_,
+        "region": outcome.choice.region,
+        "rule": outcome.choice.rule,
+        "estimate": outcome.estimate,
+        "assumption": outcome.assumption,
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +174,8 @@ class Policy:
         return ClassOrder(self.classes, self.columns, self.positive)
 
     @cached_property
-    def _weights(self) -> FloatArray:
+    def ratios(self) -> FloatArray:
+        """New over old class proportions, which adapt the probabilities."""
         return ratio_of_priors(self.priors, self.source_priors)
 
     def __repr__(self) -> str:
@@ -207,7 +223,7 @@ class Policy:
 
     def predict_proba(self, scores: ArrayLike) -> FloatArray:
         """Return calibrated, adapted probabilities of shape (n, n_classes)."""
-        return both_columns(self._compact(self._given(scores).values))
+        return both_columns(self._adapted(self.calibrator.compact(self._read(scores).values)))
 
     def apply(
         self,
@@ -216,7 +232,7 @@ class Policy:
         *,
         missing: Missing = "error",
         at_most: int | None = None,
-    ) -> Decisions[Policy]:
+    ) -> Decisions:
         """Decide about new rows, one or many.
 
         Parameters
@@ -254,48 +270,26 @@ class Policy:
         if on_device(scores):
             from abstain.cuda import apply
 
-            for_memory = {"sample_weight": sample_weight, "at_most": at_most}
-            return apply(self, scores, missing=missing, **for_memory)  # type: ignore[return-value]
-        given = self._given(scores)
-        values, aside = rows_aside(given.values, missing=missing)
-        if self.source is not None:
-            warn_of_scale(values, self.calibrator, self.source)
-        proba, _ = calibrated_apart(self.calibrator, values, aside)
-        everyone, weight = aside.weights(sample_weight)
-        _logger.debug("applied to %d rows", len(aside))
-        basis = self._basis(proba, weight)
-        unadapted = None if (self._weights > 0).all() else proba.copy()
-        proba = adapted_in_place(proba, self._weights)
-        if basis is not None:
-            warn_of(basis.assumption)
-        level = LEVEL if self.estimate is None else self.estimate.after.level
-        found = self.decided(
-            proba,
-            abstain=self.choice.withheld(proba),
-            sample_weight=weight,
-            known_estimate=None if len(proba) else Estimate.undefined(level),
-            level=level,
-            unadapted=unadapted,
-            frame=given.source,
-            carried=given.others,
-            **({} if basis is None else basis.facts),
-        )
-        referred = aside.n_referred
-        if at_most is None:
-            self._warn_of_more(int(found.abstain.sum()) + referred, len(aside))
-        else:
-            most = check_count(at_most, name="at_most")
-            if referred > most:
-                warn_user(
-                    f"{referred} of {len(aside)} rows have no score, more than at_most={most}. "
-                    f"All of them are withheld, as nothing can be predicted for them, and no "
-                    f"other row is.",
-                    RepairWarning,
-                )
-            found = found.within(max(most - referred, 0))
-        return found.beside(aside, everyone)
+            return apply(  # type: ignore[return-value]
+                self, scores, missing=missing, sample_weight=sample_weight, at_most=at_most
+            )
+        most = None if at_most is None else check_count(at_most, name="at_most")
+        found = self._applied(scores, sample_weight, missing=missing, says=True)
+        aside, outcome = found.aside, found.outcome
+        referred = 0 if aside is None else aside.n_referred
+        if most is None:
+            self.warn_of_more(int(outcome.abstain.sum()) + referred, len(found))
+            return found
+        if referred > most:
+            warn_user(
+                f"{referred} of {len(found)} rows have no score, more than at_most={most}. "
+                f"All of them are withheld, as nothing can be predicted for them, and no "
+                f"other row is.",
+                RepairWarning,
+            )
+        return replace(found, outcome=outcome.within(max(most - referred, 0)))
 
-    def rows(self, scores: ArrayLike, *, missing: Missing = "error") -> Decisions[Policy]:
+    def rows(self, scores: ArrayLike, *, missing: Missing = "error") -> Decisions:
         """Decide about a part of many rows: what :meth:`apply` does about each row by itself.
 
         For streams and engines that apply a rule part by part. Rows are decided about as
@@ -307,19 +301,58 @@ class Policy:
         scores, missing
             As for :meth:`apply`.
         """
-        given = self._given(scores)
+        return self._applied(scores, None, missing=missing, says=False)
+
+    def _applied(
+        self, scores: ArrayLike, sample_weight: ArrayLike | None, *, missing: Missing, says: bool
+    ) -> Decisions:
+        """Decide about rows, and say of them together what speaks against the figures, or not."""
+        given = self._read(scores)
         values, aside = rows_aside(given.values, missing=missing)
-        proba, _ = calibrated_apart(self.calibrator, values, aside)
-        proba = adapted_in_place(proba, self._weights)
-        found = self.decided(
-            proba,
-            abstain=self.choice.withheld(proba),
+        if says and self.source is not None:
+            warn_of_scale(values, self.calibrator, self.source)
+        calibrated, _ = calibrated_apart(self.calibrator, values, aside)
+        everyone, weight = aside.weights(sample_weight)
+        shift = None
+        if says:
+            _logger.debug("applied to %d rows", len(aside))
+            shift = self._evidence(calibrated, weight)
+            warn_of(None if shift is None else shift.assumption)
+        return Decisions(
+            self,
+            self.outcome(self._adapted(calibrated), weight, shift),
+            None if aside.nothing else aside,
+            everyone,
+            scores=values,
             frame=given.source,
             carried=given.others,
         )
-        return found.beside(aside)
 
-    def _warn_of_more(self, withheld: int, n_rows: int) -> None:
+    def outcome(
+        self,
+        compact: FloatArray,
+        weight: FloatArray | None = None,
+        shift: ShiftEvidence | None = None,
+    ) -> Outcome:
+        """Return what the rule does to rows of calibrated, adapted, compact probabilities."""
+        return Outcome(
+            self.metric,
+            self.choice,
+            compact,
+            self.choice.withheld(compact),
+            weight,
+            shift,
+            None if shift is None else shift.assumption,
+            level=self.level,
+            certificate=self.certificate,
+        )
+
+    @property
+    def level(self) -> float:
+        """How often intervals are to hold."""
+        return LEVEL if self.estimate is None else self.estimate.after.level
+
+    def warn_of_more(self, withheld: int, n_rows: int) -> None:
         """Warn if the rule withholds more of new rows than its budget, clearly so of a share."""
         budget = None if self.selection is None else self.selection.budget
         if budget is None or withheld <= 1:
@@ -341,47 +374,36 @@ class Policy:
             AssumptionWarning,
         )
 
-    def _basis(self, proba: FloatArray, weight: FloatArray | None) -> Basis | None:
+    def _evidence(self, calibrated: FloatArray, weight: FloatArray | None) -> ShiftEvidence | None:
         """Estimate what new rows leave open, from some of them; None where that cannot be told.
 
         The rule stays as it is: this is for what is said of its figures.
         """
-        if self.source is None or self.shift is None or len(proba) < _FEWEST_CHECKED:
+        given = self._given()
+        if given is None or len(calibrated) < _FEWEST_CHECKED:
             return None
-        rows = fewer(both_columns(proba), weight, _MOST_CHECKED)
+        rows = fewer(both_columns(calibrated), weight, _MOST_CHECKED)
         try:
-            return basis_of(
-                self.shift,
-                self.source,
-                summarise(rows[0], None if weight is None else rows[1]),
-                seed=0,
-                classes=self.classes.tolist(),
-                at=self._weights,
-            )
+            summary = summarise(rows[0], None if weight is None else rows[1])
+            return estimate_shift(given, summary, used=self.ratios)
         except AbstainError:
             # Proportions that these rows cannot tell are those that the rule was made for.
             return None
 
-    def decided(self, proba: FloatArray, **facts: Any) -> Decisions[Policy]:
-        """Return the decisions about rows of calibrated, adapted, compact probabilities."""
-        return Decisions(
-            compact=proba,
-            choice=self.choice,
-            metric=self.metric,
-            classes=self.classes,
-            priors=self.priors,
-            source_priors=self.source_priors,
-            certificate=self.certificate,
-            policy=self,
-            positive=self.positive,
-            **facts,
+    def _given(self) -> Given | None:
+        """Return what the rule was made from; None where the policy does not carry it."""
+        if self.source is None or self.shift is None:
+            return None
+        selection = self.selection or Selection()
+        return Given(
+            self.source, self.shift, self.metric, selection, self.classes, level=self.level
         )
 
-    def _given(self, scores: ArrayLike) -> Scores:
+    def _read(self, scores: ArrayLike) -> Scores:
         return read_scores(scores, self.order, scale=self.calibrator.scale)
 
-    def _compact(self, scores: Any) -> FloatArray:
-        return adapted_in_place(self.calibrator.compact(scores), self._weights)
+    def _adapted(self, calibrated: FloatArray) -> FloatArray:
+        return adapted_compact(calibrated, self.ratios, out=calibrated)
 
     def adapt(
         self,
@@ -416,7 +438,8 @@ class Policy:
             If the policy does not carry what it takes, or is certified: a certified rule holds
             at every prevalence and needs no adapting.
         """
-        if self.selection is None or self.source is None or self.shift is None:
+        given = self._given()
+        if given is None or self.selection is None:
             raise ValueError(
                 "This policy cannot adapt: it does not carry how it was chosen. Make it with "
                 "Abstainer.decide(), from a shift estimator and a score with registered names."
@@ -426,30 +449,16 @@ class Policy:
                 "This policy is certified at every prevalence and needs no adapting. Pass "
                 "drop_certificate=True to choose again without the certificate."
             )
-        given = self._given(scores_recent)
-        warn_of_scale(given.values, self.calibrator, self.source)
-        proba = self.calibrator.compact(given.values)
-        weight = check_sample_weight(sample_weight, n_rows=len(proba))
-        found = flow(
-            proba,
-            weight,
-            labelled=self.source,
-            shift=self.shift,
-            metric=self.metric,
-            selection=self.selection,
-            level=LEVEL if self.estimate is None else self.estimate.after.level,
-            classes=self.classes.tolist(),
-        )
+        read = self._read(scores_recent)
+        warn_of_scale(read.values, self.calibrator, given.labelled)
+        rows = self.calibrator.compact(read.values)
+        weight = check_sample_weight(sample_weight, n_rows=len(rows))
+        found = decide(given, Batch.of_rows(rows, weight, self.metric, self.selection))
         warn_of(found.assumption)
         return replace(
             self,
-            source_priors=found.estimator.source_priors_,
-            priors=found.estimator.priors_,
-            region=found.choice.region,
-            rule=found.choice.rule,
-            estimate=found.estimate,
+            **rule_of(found),
             certificate=None,
-            assumption=found.assumption,
             created=_now(),
             version=abstain.__version__,
         )

@@ -18,8 +18,6 @@ from abstain.summaries import LabelledSummary
 if TYPE_CHECKING:
     from abstain.policy._policy import Policy
 
-__all__ = ["from_plain", "to_plain", "warn_of_own"]
-
 
 def to_plain(policy: Policy) -> dict[str, Any]:
     """Return a policy as plain data."""

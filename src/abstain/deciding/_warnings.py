@@ -19,8 +19,6 @@ from abstain.summaries import (
     LabelledSummary,
 )
 
-__all__ = ["warn_of", "warn_of_scale", "with_undefined"]
-
 # Fewer logits may all lie in [0, 1] by chance.
 _FEWEST_LOOKED_AT = 100
 _SUM_OF_PROBABILITIES = 1e-3
@@ -40,9 +38,9 @@ def with_undefined(assumption: Assumption, name: str, *values: EstimatedValue) -
     )
 
 
-def warn_of(assumption: Assumption) -> None:
+def warn_of(assumption: Assumption | None) -> None:
     """Warn once of everything that speaks against the figures for a batch."""
-    if assumption.doubts:
+    if assumption is not None and assumption.doubts:
         warn_user(" ".join(assumption.doubts), AssumptionWarning)
 
 

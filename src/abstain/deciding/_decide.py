@@ -1,0 +1,91 @@
+"""The one function: a batch in; proportions, choice and estimate out.
+
+Calls, files, clusters, pages and monitors come through here, whether the rows are at hand or a
+summary of them is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from abstain._logs import logger, stopwatch
+from abstain.deciding._batch import Batch
+from abstain.deciding._choosing import Chosen, choose, off_edges
+from abstain.deciding._given import Given
+from abstain.deciding._outcome import Outcome
+from abstain.deciding._shift import SKETCH, ShiftEvidence, estimate_shift
+from abstain.deciding._warnings import with_undefined
+from abstain.estimation import Drawn, drawn_choice, drawn_rows
+from abstain.summaries import BatchSummary
+
+_logger = logger("flow")
+
+
+def decide(given: Given, batch: Batch) -> Outcome:
+    """Estimate what happened to a batch, choose whom to withhold, estimate what that does.
+
+    Parameters
+    ----------
+    given : Given
+        What the decision is made from.
+    batch : Batch
+        What is decided about; its rows may be overwritten.
+    """
+    lap = stopwatch()
+    shift = estimate_shift(given, batch.summary, known=batch.known)
+    _logger.info(
+        "proportions of %d rows estimated and checked in %.2f s", batch.summary.n_rows, lap()
+    )
+    now = batch.adapted(shift.ratios, reuse=len(batch.rows) > SKETCH and not shift.reads_rows)
+    chosen = choose(given, shift, now, batch)
+    if batch.too_coarse(given.metric, now, chosen.choice):
+        return decide(given, batch.exact(given.metric))
+    points = batch.points(now, shift.ratios)
+    chosen = off_edges(given, chosen, now, batch, points)
+    choice, withheld = chosen.choice, chosen.withheld
+    _logger.info("chosen for %s in %.2f s, %s", given.metric.name, lap(), choice.region.describe())
+    estimate = _drawn(given, shift, now, chosen, batch).estimate(given.level)
+    _logger.info(
+        "%d rows withheld; %s estimated in %.2f s: %s, then %s",
+        np.count_nonzero(withheld),
+        given.metric.name,
+        lap(),
+        estimate.before,
+        estimate.after,
+    )
+    assumption = shift.assumption
+    if not withheld.all():
+        assumption = with_undefined(assumption, given.metric.name, estimate.before, estimate.after)
+    return Outcome(
+        given.metric,
+        choice,
+        points,
+        withheld,
+        batch.weight,
+        shift,
+        assumption,
+        given.seed,
+        given.level,
+        certificate=chosen.certificate,
+        reached=chosen.reached,
+        values=chosen.values,
+        figures=estimate,
+    )
+
+
+def _drawn(
+    given: Given, shift: ShiftEvidence, now: BatchSummary, chosen: Chosen, batch: Batch
+) -> Drawn:
+    """Draw what the choice does: to the rows where these are what was chosen from."""
+    choice, metric, replicates = chosen.choice, given.metric, shift.replicates
+    if not batch.by_rows:
+        return drawn_choice(metric, now, choice, replicates=replicates, seed=given.seed)
+    if chosen.prediction.size:
+        prediction = batch.as_summarised(chosen.prediction)
+    else:
+        prediction = choice.rule.predict(now.compact)
+    decided = prediction, batch.as_summarised(chosen.withheld)
+    proba = replicates[0].labelled.proba
+    # What a score from outside would do to labelled rows nobody knows: all are kept.
+    labelled = choice.apply(proba) if chosen.values is None else choice.predicted(proba)
+    return drawn_rows(metric, now, decided, labelled, replicates=replicates, seed=given.seed)

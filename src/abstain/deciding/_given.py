@@ -1,0 +1,82 @@
+"""What a decision is made from besides the batch: one frozen value, the same for every way in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import ArrayLike, NDArray
+
+from abstain._inputs import CheckedScores, FloatArray, IntArray, both_columns
+from abstain.calibration import Calibrator, held_out
+from abstain.estimation import LEVEL
+from abstain.metrics import Metric
+from abstain.selection import Selection
+from abstain.shift import ShiftEstimator
+from abstain.summaries import LabelledSummary
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """What a certificate is to be made of.
+
+    Attributes
+    ----------
+    labelled : LabelledSummary
+        Validation data that nothing was fitted on, calibrated.
+    confidence : float
+        How sure it is to be.
+    prior_range : pair or None
+        The range of class proportions for what depends on them.
+    """
+
+    labelled: LabelledSummary
+    confidence: float
+    prior_range: tuple[ArrayLike, ArrayLike] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What a decision about any batch is made from.
+
+    Attributes
+    ----------
+    labelled : LabelledSummary
+        The validation data, calibrated.
+    shift : ShiftEstimator
+        How the class proportions of a batch are estimated.
+    metric : Metric
+        What to make as good as possible.
+    selection : Selection
+        How much to withhold, by what order.
+    classes : ndarray of shape (n_classes,)
+        The label of each column, for what is said about them.
+    seed : int
+        Seeds whatever is drawn.
+    level : float
+        How often the intervals are to hold.
+    proof : Proof or None
+        What a certificate is to be made of, where one was asked for.
+    """
+
+    labelled: LabelledSummary
+    shift: ShiftEstimator
+    metric: Metric
+    selection: Selection
+    classes: NDArray[Any]
+    seed: int = 0
+    level: float = LEVEL
+    proof: Proof | None = None
+
+
+def labelled_rows(
+    calibrator: Calibrator, scores: CheckedScores, codes: IntArray, weight: FloatArray | None
+) -> LabelledSummary:
+    """Return labelled rows calibrated, and by calibrators that did not see them as well."""
+    again = held_out(calibrator, scores.logits, codes, weight)
+    proba = both_columns(calibrator.compact_checked(scores))
+    if again is None:
+        return LabelledSummary(proba, codes, weight)
+    rows, apart, parts = again
+    unseen = LabelledSummary(apart, codes[rows], parts, numbers=rows)
+    return LabelledSummary(proba, codes, weight, held_out=unseen)

@@ -1,0 +1,454 @@
+"""Decisions: what was decided about each row of a batch, and what it is expected to do."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abstain._display import block, doubts, facts, next_steps, proportions, sentence
+from abstain._inputs import (
+    Aside,
+    FloatArray,
+    IntArray,
+    Mask,
+    both_columns,
+    to_native_frame,
+)
+from abstain.certificates import Certificate
+from abstain.deciding import Outcome
+from abstain.estimation import Estimate, Replicates
+from abstain.metrics import Metric
+from abstain.regions import Choice
+from abstain.shift import Assumption, Proportions, drawn_proportions
+
+if TYPE_CHECKING:
+    from abstain.policy._policy import Policy
+
+
+def check_decisions(decisions: Any) -> None:
+    """Raise if something else came where decisions are due."""
+    if not isinstance(decisions, Decisions):
+        raise TypeError(
+            f"`decisions` must be what Abstainer.decide() or Policy.apply() returned; got "
+            f"{type(decisions).__name__}."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """What to do with each row of a batch.
+
+    Attributes
+    ----------
+    abstain : ndarray of bool, shape (n,)
+        True where the row goes to a person.
+    proba : ndarray of shape (n, n_classes)
+        Calibrated, adapted probabilities; NaN for a row without a score.
+    prediction : ndarray of shape (n,)
+        The predicted class label, also where abstaining; the label itself where it was known,
+        and None for a row without a score.
+    priors, source_priors : ndarray of shape (n_classes,)
+        Estimated class proportions of the batch, and those of the validation data.
+    classes : ndarray of shape (n_classes,)
+        The label of each column of ``proba``; of two, [negative, positive].
+    positive : label or None
+        The positive class; None for more than two, or where neither is known to be it.
+    metric : Metric
+        What the rule was chosen for.
+    choice : Choice
+        What is withheld, and how the rest is predicted.
+    policy : Policy
+        The rule, as data.
+    certificate : Certificate or None
+        What held-out labels prove about the rule, where that was asked for.
+    sample_weight : ndarray of shape (n,) or None
+        How much each row counts.
+    level : float
+        How often the interval of the estimate is meant to hold.
+    assumption : Assumption or None
+        What the figures rest on, the evidence, and what speaks against it.
+    reached : float or None
+        How probably the kept rows reach the target that was asked for.
+    values : ndarray of shape (n,) or None
+        The score that ordered the rows, where the probabilities do not tell it.
+    frame : frame or None
+        The frame the scores came in, if they did.
+    missing : ndarray of bool, shape (n,), or None
+        Which rows have no score; None where all have one.
+    known : ndarray of bool, shape (n,), or None
+        Which rows had a known label; None where none had.
+    rows : ndarray of int, shape (n,), or None
+        Positions in what came of the rows that are here; None where none was dropped.
+    over_capacity : ndarray of bool, shape (n,), or None
+        Which rows the rule withholds and are kept all the same, as ``at_most`` is used up; None
+        where that was not asked for.
+    validation : tuple or None
+        The validation scores and labels behind the decisions, as they were given; for
+        :meth:`report`.
+    """
+
+    policy: Policy
+    # What was decided about the rows with a score and no known label, and is estimated of them.
+    outcome: Outcome
+    # Which rows those are, and what becomes of the others; None where they are all.
+    aside: Aside | None = None
+    sample_weight: FloatArray | None = None
+    # Compact adapted probabilities of the rows with both a score and a label.
+    labelled: FloatArray | None = None
+    # The scores, a column for each class or one of two; no copy.
+    scores: Any = None
+    frame: Any = None
+    carried: tuple[str, ...] = ()
+    validation: tuple[Any, Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.outcome.abstain) if self.aside is None else len(self.aside)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Decisions: {int(self.abstain.sum())} of {len(self)} rows withheld "
+            f"({self.abstention_rate:.1%}), metric {self.metric.name}"
+            f"{'' if self.positive is None else f', positive class {self.positive}'}>"
+        )
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The label of each column of ``proba``."""
+        return self.policy.classes
+
+    @property
+    def positive(self) -> Any:
+        """The positive class, where there is one."""
+        return self.policy.positive
+
+    @property
+    def priors(self) -> FloatArray:
+        """Class proportions that the probabilities are adapted to."""
+        return self.policy.priors
+
+    @property
+    def source_priors(self) -> FloatArray:
+        """Class proportions of the validation data."""
+        return self.policy.source_priors
+
+    @property
+    def metric(self) -> Metric:
+        """What the rule was chosen for."""
+        return self.outcome.metric
+
+    @property
+    def choice(self) -> Choice:
+        """What is withheld, and how the rest is predicted."""
+        return self.outcome.choice
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """What held-out labels prove about the rule."""
+        return self.outcome.certificate
+
+    @property
+    def level(self) -> float:
+        """How often the interval of the estimate is meant to hold."""
+        return self.outcome.level
+
+    @property
+    def seed(self) -> int:
+        """What seeded the draws."""
+        return self.outcome.seed
+
+    @property
+    def assumption(self) -> Assumption | None:
+        """What the figures rest on."""
+        return self.outcome.assumption
+
+    @property
+    def replicates(self) -> tuple[Replicates, ...]:
+        """What intervals are made of, under each assumption that may be right."""
+        return self.outcome.replicates
+
+    @property
+    def reached(self) -> float | None:
+        """How probably the kept rows reach the target that was asked for."""
+        return self.outcome.reached
+
+    @property
+    def missing(self) -> Mask | None:
+        """Which rows have no score; None where all have one."""
+        return None if self.aside is None else self.aside.missing
+
+    @property
+    def known(self) -> Mask | None:
+        """Which rows had a known label; None where none had."""
+        return None if self.aside is None else self.aside.known
+
+    @property
+    def codes(self) -> IntArray | None:
+        """The column of each known label, -1 where it is not known; None where none is."""
+        return None if self.aside is None else self.aside.codes
+
+    @property
+    def rows(self) -> IntArray | None:
+        """Positions in what came of the rows that are here; None where none was dropped."""
+        return None if self.aside is None else self.aside.rows
+
+    @property
+    def estimate(self) -> Estimate:
+        """The metric before and after abstaining, estimated on these rows without labels.
+
+        Rows without a score, and rows whose label is known, are no part of it.
+        """
+        return self.outcome.estimate
+
+    @property
+    def alternative(self) -> Estimate | None:
+        """The same under the other assumption, where one was chosen of two; see ``assumption``."""
+        return self.outcome.alternative
+
+    @cached_property
+    def scored(self) -> Decisions:
+        """The decisions about the rows that have a score and no known label, as if they were all.
+
+        Everything that is estimated is about these.
+        """
+        if self.aside is None:
+            return self
+        return Decisions(
+            self.policy,
+            self.outcome,
+            sample_weight=self.outcome.weight,
+            scores=self.aside.scored(self.scores),
+        )
+
+    @cached_property
+    def scored_at(self) -> IntArray:
+        """Positions of the rows that have a score and no known label."""
+        return np.arange(len(self)) if self.aside is None else self.aside.at
+
+    def _spread(self, values: NDArray[Any], missing: Any, known: Any) -> NDArray[Any]:
+        """Return values of the scored rows for all rows, with others where rows are set aside."""
+        if self.aside is None:
+            return values
+        spread = np.full((len(self), *values.shape[1:]), missing, dtype=values.dtype)
+        if self.aside.codes is not None:
+            spread[self.aside.codes >= 0] = known
+        spread[self.scored_at] = values
+        return spread
+
+    @cached_property
+    def abstain(self) -> Mask:
+        """True where the row goes to a person."""
+        return self._spread(self.outcome.abstain, True, False)
+
+    @cached_property
+    def over_capacity(self) -> Mask | None:
+        """Which rows the rule withholds and are kept all the same."""
+        over = self.outcome.over_capacity
+        return None if over is None else self._spread(over, False, False)
+
+    @cached_property
+    def values(self) -> FloatArray | None:
+        """The score that ordered the rows, where the probabilities do not tell it."""
+        values = self.outcome.values
+        return None if values is None else self._spread(values, np.nan, np.nan)
+
+    @cached_property
+    def compact(self) -> FloatArray:
+        """Calibrated, adapted probabilities, of two classes those of the positive one."""
+        compact = self._spread(self.outcome.compact, np.nan, np.nan)
+        if self.aside is not None and self.labelled is not None:
+            compact[self.aside.labelled_at] = self.labelled
+        return compact
+
+    @cached_property
+    def proba(self) -> FloatArray:
+        """Calibrated, adapted probabilities, a column per class."""
+        return both_columns(self.compact)
+
+    @property
+    def calibrated(self) -> FloatArray | None:
+        """The same of the scored rows before they were adapted; None where there are no scores."""
+        scores = self.scored.scores
+        return None if scores is None else self.policy.calibrator.compact(scores)
+
+    @property
+    def columns(self) -> IntArray:
+        """The predicted column of each row; that of its label where known, -1 without a score."""
+        codes = self.codes
+        return self._spread(self.outcome.columns, -1, -1 if codes is None else codes[codes >= 0])
+
+    @cached_property
+    def prediction(self) -> NDArray[Any]:
+        """The predicted class label of each row, also where abstaining; None without a score."""
+        columns = self.columns
+        predicted = self.classes[columns]
+        if self.missing is not None and (columns < 0).any():
+            predicted = predicted.astype(object)
+            predicted[columns < 0] = None
+        return predicted
+
+    @property
+    def abstention_rate(self) -> float:
+        """The fraction of the (weighted) rows that is withheld; 0 where there is no row."""
+        if not len(self):
+            return 0.0
+        return float(np.average(self.abstain, weights=self.sample_weight))
+
+    @property
+    def current_priors(self) -> Proportions | None:
+        """The class proportions of these very rows, as estimated from them, with intervals.
+
+        ``priors`` are those that the probabilities are adapted to: for decisions of a saved
+        policy the ones it was made for. None where label shift was not assumed, or where the rows
+        are too few to tell.
+        """
+        assumed = None if self.assumption is None else self.assumption.assumed
+        if not self.replicates or assumed != "label-shift":
+            return None
+        moves = self.replicates[0].moves
+        return drawn_proportions(moves.ratios, self.source_priors, moves.used, self.level)
+
+    @property
+    def gain(self) -> FloatArray:
+        """What withholding each row is worth.
+
+        The score that ordered the rows, where there is one: an expected gain in the metric, or
+        a score of uncertainty. Where a window of rows is withheld as a whole, its rows share the
+        estimated improvement of the metric and the others have 0. NaN for a row without a score,
+        and where the metric is the policy maker's own and not known here; 0 where the label is
+        known.
+        """
+        return self._spread(self.outcome.gain, np.nan, 0.0)
+
+    @property
+    def priority(self) -> FloatArray:
+        """How pressing each row is: higher comes first, and what is withheld before the rest.
+
+        Infinite for a row without a score, minus infinite where the label is known.
+        """
+        return self._spread(self.outcome.priority, np.inf, -np.inf)
+
+    @property
+    def reason(self) -> NDArray[Any]:
+        """Why each row is withheld or not, in words; empty for one that is simply kept."""
+        said = np.where(self.abstain, self.choice.region.describe(), "")
+        marks = {
+            "no score": self.missing,
+            "label known": self.known,
+            "over capacity": self.over_capacity,
+        }
+        for words, mask in marks.items():
+            if mask is not None:
+                said = np.where(mask, words, said)
+        return said
+
+    def judged(self, **changes: Any) -> Self:
+        """Return the decisions with another outcome for the scored rows, given what changes.
+
+        Its estimate is drawn anew, unless ``figures`` are given.
+        """
+        return replace(self, outcome=self.outcome.judged(**changes))
+
+    def to_frame(self) -> Any:
+        """Return one row per decision, in the kind of frame that the scores came in.
+
+        The frame's index and its columns that are no scores come first, then ``abstain``,
+        ``reason`` (the region that withholds the row, or nothing; "no score", "label known" or
+        "over capacity" where that is why), ``prediction``, ``threshold``
+        (the probability from which on the positive class is predicted, the same in every row;
+        only where the rule is a threshold), ``gain`` and the probability of each class as ``p_``
+        and its name. A column of yours that is called as one of ours keeps its name, and ours
+        begins with ``abstain_``. Scores that came as an array
+        give a frame of pandas, Polars or PyArrow, the first of them that is installed.
+        """
+        columns: dict[str, Any] = {
+            "abstain": self.abstain,
+            "reason": self.reason,
+            # A list, so that a gap among whole numbers or text is a gap in any kind of frame.
+            "prediction": self.prediction if self.missing is None else [*self.prediction],
+        }
+        threshold = self.choice.rule.threshold
+        if threshold is not None:
+            columns["threshold"] = np.full(len(self), threshold)
+        columns["gain"] = self.gain
+        for name, values in zip(self.classes.tolist(), self.proba.T, strict=True):
+            columns[f"p_{name}"] = values
+        columns = {free_name(name, self.carried): values for name, values in columns.items()}
+        return to_native_frame(columns, like=self.frame, carried=self.carried, rows=self.rows)
+
+    def report(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+        """Return the page about these decisions, which shows itself in a notebook.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write the page as well.
+        **options
+            Those of :class:`abstain.report.Report`, such as ``ids``, ``groups`` and ``title``.
+            Validation data need not be passed for decisions of :meth:`abstain.Abstainer.decide`.
+            Decisions of :meth:`abstain.Policy.apply` have the summary that a policy carries:
+            the page then says what moved, and that it cannot show calibration or a back-test
+            without ``scores_val`` and ``y_val``.
+
+        Returns
+        -------
+        Report
+        """
+        # What stands below all rooms is opened when it is asked for.
+        from abstain.report import Report
+
+        if self.validation is not None and "scores_val" not in options:
+            options |= dict(zip(("scores_val", "y_val"), self.validation, strict=True))
+        report = Report(self, **options)
+        if path is not None:
+            report.save(path)
+        return report
+
+    def _estimated(self) -> str:
+        if not self.metric.known:
+            return unknown_metric(self.metric.name)
+        return sentence(f"Estimated {self.metric.name}, without labels:") + self.estimate.html()
+
+    def _repr_html_(self) -> str:
+        count = int(self.abstain.sum())
+        without = None if self.missing is None else f"{int(self.missing.sum()):,} rows"
+        reached = None if self.reached is None else f"with probability {self.reached:.2f}"
+        return block(
+            "Decisions",
+            f"{count:,} of {len(self):,} rows go to a person ({self.abstention_rate:.1%})",
+            self._estimated(),
+            facts(
+                [
+                    ("withheld", self.choice.region.describe()),
+                    ("without a score", without),
+                    ("predicted", self.choice.rule.describe()),
+                    ("positive class", self.positive),
+                    ("reaches the target", reached),
+                    ("certificate", self.certificate and str(self.certificate)),
+                ]
+            ),
+            proportions(self.classes.tolist(), self.source_priors, self.priors),
+            "" if self.assumption is None else self.assumption.html(),
+            next_steps(".to_frame()", ".report()", '.policy.save("triage.json")'),
+        )
+
+
+def unknown_metric(name: str) -> str:
+    """Return, for a notebook, what is missing where a policy's metric is not known."""
+    return doubts(
+        [
+            f"The metric {name} is the policy maker's own and not known here, so nothing is "
+            f"estimated. Call abstain.metrics.register(metric), then load the policy again."
+        ]
+    )
+
+
+def free_name(name: str, taken: tuple[str, ...]) -> str:
+    """Return what a column of ours is called beside columns of the user's."""
+    while name in taken:
+        name = f"abstain_{name}"
+    return name
