@@ -412,9 +412,7 @@ def test_all_or_none_withheld(clinic, metric, withheld):
     decisions = abstainer.fit(clinic.scores_val, clinic.y_val).decide(clinic.scores_target[:200])
     if withheld == "all":
         choice = decisions.choice._replace(region=Interval(0.0, 1.0))
-        decisions = replace(
-            decisions, choice=choice, abstain=np.ones(200, dtype=bool), known_estimate=None
-        )
+        decisions = decisions.judged(choice=choice, abstain=np.ones(200, dtype=bool))
     report = Report(decisions, scores_val=clinic.scores_val, y_val=clinic.y_val)
     step = chosen(report)
     assert step["withheld"] == (200 if withheld == "all" else 0)

@@ -11,8 +11,6 @@ from abstain._inputs import FloatArray, IntArray, check_generator
 from abstain.datasets._simulations import simulate_binary_normal
 from abstain.shift import adapt_proba
 
-__all__ = ["ScreeningClinic", "screening_clinic"]
-
 VALIDATION_RATE = 1 / 10
 TARGET_RATE = 1 / 3
 # The clinic's model is over-confident and leans to "healthy", as trained networks do.

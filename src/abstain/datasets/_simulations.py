@@ -23,8 +23,6 @@ from abstain._inputs import (
     float_array,
 )
 
-__all__ = ["Simulation", "simulate_binary_normal", "simulate_four_class_normal"]
-
 FOUR_CLASS_PRIORS = (0.4, 0.3, 0.2, 0.1)
 FOUR_CLASS_MEANS = (-8.0, -3.0, 3.0, 4.0)
 FOUR_CLASS_SDS = (4.0, 3.0, 3.0, 2.0)

@@ -39,8 +39,6 @@ from abstain.evaluation._table import Cell, ResultTable
 from abstain.exceptions import AssumptionWarning
 from abstain.metrics import Metric
 
-__all__ = ["Dataset", "compare"]
-
 #: The name of the method that withholds what helps the metric most.
 DELTA_METRIC = "delta-metric"
 
@@ -79,7 +77,7 @@ class Dataset:
         given = read_labelled(
             self.scores_val, self.y_val, scale=self.scale, positive=self.positive
         )
-        scores_val, order = given.matrix, given.order
+        scores_val, order = given.scores.matrix, given.order
         if metric.of_positive:
             order.need_positive(f"`metric` {metric.name!r} is of the positive class")
         scores = check_scores(
@@ -290,7 +288,7 @@ def _repeat(
 
 
 def _realised(
-    metric: Metric, decisions: Decisions[Any], y: NDArray[Any], abstain: NDArray[np.bool_]
+    metric: Metric, decisions: Decisions, y: NDArray[Any], abstain: NDArray[np.bool_]
 ) -> float:
     kept = ~abstain
     return metric.observed(

@@ -36,9 +36,6 @@ from abstain.evaluation._risk_coverage import RiskCoverage, risk_coverage
 from abstain.exceptions import AssumptionWarning, warn_user
 from abstain.metrics import Metric
 
-__all__ = ["Evaluation", "Realised", "evaluate"]
-
-
 _NOT_DEFINED = (float("nan"), float("nan"))
 
 
@@ -257,7 +254,7 @@ class Evaluation:
 
 
 def evaluate(
-    decisions: Decisions[Any],
+    decisions: Decisions,
     y_true: ArrayLike,
     *,
     groups: Any = None,
@@ -371,7 +368,7 @@ def evaluate(
 class _Judge:
     """Computes metrics on parts of a batch."""
 
-    decisions: Decisions[Any]
+    decisions: Decisions
     codes: NDArray[np.intp]
     prediction: NDArray[np.intp]
     # Rows without a score, or with a label that was known, were not predicted.

@@ -19,8 +19,6 @@ from abstain._inputs import (
     n_entries,
 )
 
-__all__ = ["grouped_split"]
-
 
 def grouped_split(
     groups: ArrayLike,

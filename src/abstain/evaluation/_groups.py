@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from abstain._inputs import Mask, group_codes
 
-__all__ = ["group_rows", "grouping", "label_in", "label_of", "listed", "too_few"]
-
 # Figures of fewer rows, or of fewer rows of a class, are guesses.
 _FEW_ROWS = 30
 _FEW_OF_A_CLASS = 5

@@ -8,8 +8,6 @@ from abstain._inputs import FloatArray, IntArray
 from abstain.metrics import Metric
 from abstain.summaries import RowSummary
 
-__all__ = ["realised_interval"]
-
 # Rows that turned out otherwise, half a row in all for each class (at most four): what never
 # went wrong among a few rows still may.
 _SURPRISES = 16
@@ -59,7 +57,7 @@ def realised_interval(
         np.ascontiguousarray(np.concatenate([proba, proba[surprising]])),
         np.concatenate([count, np.full(len(surprising), mass)]),
     )
-    centre, draws = metric._resampled(
+    centre, draws = metric.resampled(
         np.concatenate([codes, others]),
         rows,
         np.concatenate([prediction, prediction[surprising]]),

@@ -23,8 +23,6 @@ from abstain._inputs import (
     distinct_labels,
 )
 
-__all__ = ["dirichlet_priors", "shifted_rows", "tweak_one_priors"]
-
 MOST_CLASSES = 1_000_000
 MOST_ROWS = 1_000_000_000
 # Below, a draw is one class and nothing else to all digits, or not even that.

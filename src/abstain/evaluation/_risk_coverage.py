@@ -14,8 +14,6 @@ from scipy.special import digamma
 
 from abstain._inputs import FloatArray, check_same_length, check_sample_weight, float_array
 
-__all__ = ["RiskCoverage", "risk_coverage"]
-
 #: Of a loss, so that sums and differences of them are finite.
 LARGEST = 1e150
 

@@ -14,8 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from abstain._inputs import FloatArray, check_fraction, float_array
 
-__all__ = ["Procedure", "best_methods", "signed_rank_test"]
-
 Procedure = Literal["signed-rank", "paper"]
 
 #: Of the exact procedure, which takes a time that grows with their square.

@@ -18,8 +18,6 @@ import numpy as np
 from abstain._display import block, sentence, table
 from abstain._numerics import plain
 
-__all__ = ["Cell", "ResultTable"]
-
 _LATEX = {
     **{sign: f"\\{sign}" for sign in "%_&#${}"},
     "\\": r"\textbackslash{}",

@@ -7,7 +7,6 @@ or fewer as the cases change; here it is widened and narrowed along a nested fam
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,8 +15,6 @@ from numpy.typing import ArrayLike
 from abstain._inputs import FloatArray, Missing, check_fraction, check_number, check_whole, shown
 from abstain.decisions import Decisions
 from abstain.policy import Policy
-
-__all__ = ["RateController"]
 
 # The distribution of priorities is remembered at this many quantiles.
 _QUANTILES = 257
@@ -101,7 +98,7 @@ class RateController:
         """The share withheld so far."""
         return self.n_withheld / self.n_seen if self.n_seen else float("nan")
 
-    def decide(self, scores: ArrayLike, *, missing: Missing = "error") -> Decisions[Policy]:
+    def decide(self, scores: ArrayLike, *, missing: Missing = "error") -> Decisions:
         """Decide about the next cases, in the order they come.
 
         Parameters
@@ -126,10 +123,7 @@ class RateController:
             abstain[case] = withheld
         self.n_seen += len(abstain)
         self.n_withheld += int(abstain.sum())
-        part = decisions.decided
-        if part is not None:
-            part = replace(part, abstain=abstain[decisions.scored_at])
-        return replace(decisions, abstain=abstain, decided=part)
+        return decisions.judged(abstain=abstain[decisions.scored_at])
 
     def _as_quantile(self, pressing: FloatArray) -> FloatArray:
         """Return where each priority lies in the reference, ties in the middle."""

@@ -18,8 +18,6 @@ from abstain._inputs import FloatArray
 from abstain.metrics import AUROC, RankingMetric, SensitivityAtSpecificity
 from abstain.paper._experiment import Options
 
-__all__ = ["Agreement", "auroc_agreement", "sensitivity_agreement"]
-
 REPEATS = 100
 N_EXAMPLES = 1000
 WITHHELD = 100

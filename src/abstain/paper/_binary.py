@@ -22,8 +22,6 @@ from abstain.paper._published import Published
 from abstain.paper._table_experiment import TableExperiment
 from abstain.paper._trial import Prepare, Trial
 
-__all__ = ["CATDOG", "IMDB", "LSC", "PHSC"]
-
 N_MODELS = 10
 
 METHODS = (

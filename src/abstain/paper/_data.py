@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from abstain.paper._experiment import Options
 
-__all__ = ["data_folder", "files_are_there", "read_arrays"]
-
 
 def data_folder(options: Options, experiment: str) -> Path:
     """Return the folder with the data files, or say that one is needed."""

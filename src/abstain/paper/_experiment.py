@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-__all__ = ["Experiment", "Options", "Result"]
-
 
 @dataclass(frozen=True)
 class Options:

@@ -21,8 +21,6 @@ from abstain.regions import Choice
 from abstain.selection import Selection
 from abstain.summaries import RowSummary
 
-__all__ = ["Figure1", "figure1"]
-
 FRACTION = 0.3
 SPECIFICITY = 0.9
 METRICS = {

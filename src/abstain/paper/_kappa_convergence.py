@@ -17,8 +17,6 @@ from abstain.datasets import simulate_four_class_normal
 from abstain.metrics import WeightedKappa
 from abstain.paper._experiment import Options
 
-__all__ = ["KappaConvergence", "kappa_convergence"]
-
 N_EXAMPLES = 10_000
 N_SAMPLES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 

@@ -20,8 +20,6 @@ from abstain.scores import distance_from_half, entropy, js_divergence, max_proba
 from abstain.selection import choose_class_thresholds
 from abstain.summaries import LabelledSummary, RowSummary
 
-__all__ = ["METHODS", "Method", "own_method"]
-
 #: Orders the rows of a trial for a metric and a number of rows to withhold.
 Method = Callable[[Trial, Metric, int], Ordering]
 

@@ -13,9 +13,6 @@ from abstain._inputs import FloatArray, IntArray
 from abstain.paper._trial import Prepare
 from abstain.shift import MaximumLikelihoodShift, adapt_proba
 
-__all__ = ["DefaultCalibration", "adapted"]
-
-
 # When the paper's EM stops: no proportion moved by more, or after this many rounds. It stops short
 # of the maximum of the likelihood where a class is rare, and that shows in the third decimal.
 _TOLERANCE, _MOST_ROUNDS = 1e-6, 100

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Printed", "Published", "read_published"]
-
 # What the paper calls the rows; its own method is named by the metric.
 _ROWS = {
     "Dist. from 0.5": "distance-from-half",

@@ -29,8 +29,6 @@ from abstain.paper._published import Published
 from abstain.paper._table_experiment import TableExperiment
 from abstain.paper._trial import Trial
 
-__all__ = ["RETINOPATHY"]
-
 N_COPIES, N_GRADES = 8, 5
 # With label shift an eye of each grade is in the test set in this many of its copies.
 COPIES_KEPT = np.array([1, 2, 5, 8, 8])

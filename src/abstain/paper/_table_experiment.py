@@ -23,8 +23,6 @@ from abstain.paper._published import Printed, Published, read_published
 from abstain.paper._table_result import TableResult
 from abstain.paper._trial import Trial
 
-__all__ = ["Source", "TableExperiment"]
-
 OPTIMAL = "delta-metric-optimal"
 
 Row = tuple[str, str]

@@ -8,8 +8,6 @@ from typing import Any
 
 from abstain.evaluation import ResultTable
 
-__all__ = ["TableResult"]
-
 _LEGEND = (
     "Mean and standard error over {repeats} repeats; * best of the column, by the paper's "
     "signed-rank procedure.{published}"

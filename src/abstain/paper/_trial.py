@@ -17,8 +17,6 @@ from abstain.metrics import Metric
 from abstain.rules import Argmax
 from abstain.scores import dropout_variance
 
-__all__ = ["Ordering", "Prepare", "Trial"]
-
 #: Turns logits into probabilities: calibrated, adapted or neither.
 Prepare = Callable[[FloatArray], FloatArray]
 

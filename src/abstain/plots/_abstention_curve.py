@@ -16,12 +16,9 @@ from abstain.estimation import LEVEL, Replicates, drawn_choice
 from abstain.metrics import BudgetCurve, Decision, Metric
 from abstain.plots._rows import Classes, Rows
 from abstain.plots._style import SERIES, new_axes, shown
-from abstain.policy import Policy
 from abstain.selection import Selection
 from abstain.shift import ratio_of_priors
 from abstain.summaries import LabelledSummary
-
-__all__ = ["AbstentionCurve", "AbstentionCurveDisplay"]
 
 #: The name of the method that withholds what helps the metric most, as in ``compare``.
 DELTA_METRIC = "delta-metric"
@@ -118,7 +115,7 @@ class AbstentionCurveDisplay:
     @classmethod
     def from_decisions(
         cls,
-        decisions: Decisions[Policy],
+        decisions: Decisions,
         y_true: ArrayLike | None = None,
         *,
         budgets: Sequence[float] = BUDGETS,
@@ -268,7 +265,7 @@ class _Way:
         selection = Selection(score=method, decision="argmax")
         if method == DELTA_METRIC:
             selection = Selection(decision=self.decision)
-        summary = self.metric._summarised(rows.proba, rows.weight)
+        summary = self.metric.summarised(rows.proba, rows.weight)
         found = selection.curve(
             self.metric,
             summary,

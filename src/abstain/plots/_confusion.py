@@ -12,8 +12,6 @@ from abstain.plots._decisions_display import DecisionsDisplay
 from abstain.plots._rows import Rows
 from abstain.plots._style import new_axes, shown
 
-__all__ = ["ConfusionAbstentionDisplay"]
-
 # With more classes than these, the numbers in the cells could not be read.
 MOST_WRITTEN = 12
 # Shares above this have dark cells, and light writing.

@@ -9,9 +9,6 @@ from numpy.typing import ArrayLike
 
 from abstain.decisions import Decisions
 from abstain.plots._rows import Classes, Rows
-from abstain.policy import Policy
-
-__all__ = ["DecisionsDisplay"]
 
 
 class DecisionsDisplay(ABC):
@@ -51,7 +48,7 @@ class DecisionsDisplay(ABC):
 
     @classmethod
     def from_decisions(
-        cls, decisions: Decisions[Policy], y_true: ArrayLike | None = None, *, ax: Any = None
+        cls, decisions: Decisions, y_true: ArrayLike | None = None, *, ax: Any = None
     ) -> Self:
         """Draw a batch of decisions.
 

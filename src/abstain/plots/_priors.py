@@ -13,11 +13,8 @@ from abstain._inputs import FloatArray, check_labels, check_proba, read_labelled
 from abstain.decisions import Decisions, check_decisions
 from abstain.plots._rows import Classes
 from abstain.plots._style import COLORS, new_axes, shown
-from abstain.policy import Policy
-from abstain.shift import ShiftEstimator, ratio_of_priors
+from abstain.shift import ShiftEstimator
 from abstain.summaries import summarise
-
-__all__ = ["PriorsDisplay"]
 
 # With more classes than these, their names are written aslant.
 MANY_CLASSES = 6
@@ -92,7 +89,7 @@ class PriorsDisplay:
 
     @classmethod
     def from_decisions(
-        cls, decisions: Decisions[Policy], y_true: ArrayLike | None = None, *, ax: Any = None
+        cls, decisions: Decisions, y_true: ArrayLike | None = None, *, ax: Any = None
     ) -> Self:
         """Draw the proportions estimated from the rows of a batch of decisions.
 
@@ -205,23 +202,19 @@ class PriorsDisplay:
         return self
 
 
-def _estimated_again(decisions: Decisions[Policy]) -> ShiftEstimator | None:
+def _estimated_again(decisions: Decisions) -> ShiftEstimator | None:
     """Fit the policy's shift estimator to these rows, for what it can tell about them."""
-    policy = decisions.policy
-    ratios = ratio_of_priors(policy.priors, policy.source_priors)
-    if policy.shift is None or policy.source is None or not (ratios > 0).all():
+    policy, calibrated = decisions.policy, decisions.calibrated
+    if policy.shift is None or policy.source is None or calibrated is None:
         return None
-    scored = decisions.scored
-    calibrated = summarise(scored.compact, scored.sample_weight).adapted(1 / ratios)
+    batch = summarise(calibrated, decisions.outcome.weight)
     codes, weight = decisions.codes, decisions.sample_weight
     labels = None
     if codes is not None:
         rows = codes >= 0
         each = None if weight is None else weight[rows]
         labels = np.bincount(codes[rows], each, len(policy.classes)).astype(np.float64)
-    estimator: ShiftEstimator = clone(policy.shift).fit_summaries(
-        policy.source, calibrated, labels
-    )
+    estimator: ShiftEstimator = clone(policy.shift).fit_summaries(policy.source, batch, labels)
     other, assumption = estimator.other(), decisions.assumption
     # A close check may come out otherwise on fewer rows; what was assumed stays assumed.
     if other is not None and assumption is not None and estimator.assumed != assumption.assumed:

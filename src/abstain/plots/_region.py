@@ -11,8 +11,6 @@ from abstain.plots._decisions_display import DecisionsDisplay
 from abstain.plots._rows import Rows
 from abstain.plots._style import COLORS, new_axes, shown
 
-__all__ = ["RegionDisplay"]
-
 N_BINS = 40
 # More stretches than these are no region to shade but rows among others.
 MOST_STRETCHES = 6

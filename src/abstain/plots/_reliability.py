@@ -13,8 +13,6 @@ from abstain._numerics import Strategy, bin_numbers, clopper_pearson
 from abstain.calibration import Calibrator
 from abstain.plots._style import COLORS, new_axes, shown
 
-__all__ = ["ReliabilityDisplay"]
-
 
 class ReliabilityDisplay:
     """Frequency against probability in bins, with intervals and the share of rows in each bin.

@@ -11,8 +11,6 @@ from abstain.plots._decisions_display import DecisionsDisplay
 from abstain.plots._rows import Rows
 from abstain.plots._style import COLORS, new_axes
 
-__all__ = ["RocAbstentionDisplay"]
-
 Curve = tuple[FloatArray, FloatArray]
 
 

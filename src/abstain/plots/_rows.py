@@ -21,13 +21,11 @@ from abstain._inputs import (
     check_proba,
     check_same_length,
     check_sample_weight,
+    label_array,
     one_column,
     told_positive,
 )
 from abstain.decisions import Decisions, check_decisions
-from abstain.policy import Policy
-
-__all__ = ["Classes", "Rows"]
 
 Classes = Sequence[Any] | NDArray[Any] | None
 
@@ -63,7 +61,7 @@ class Rows:
     positive: Any = None
 
     @classmethod
-    def of_decisions(cls, decisions: Decisions[Policy], y_true: ArrayLike | None) -> Self:
+    def of_decisions(cls, decisions: Decisions, y_true: ArrayLike | None) -> Self:
         """Return the rows of a batch that was decided about."""
         check_decisions(decisions)
         # Rows without a score, or with a label that was known, have no place in any display.
@@ -92,14 +90,8 @@ class Rows:
         """Return rows given as arrays, checked."""
         matrix = check_proba(proba)
         n, n_classes = matrix.shape
-        named = np.arange(n_classes) if y_true is None else y_true
-        columns = check_classes(
-            named,
-            n_columns=n_classes,
-            classes=classes,
-            name="y_true",
-            of_one_column=one_column(proba, "proba"),
-        )
+        labels = np.arange(n_classes) if y_true is None else label_array(y_true, "y_true")
+        columns = check_classes(labels, n_classes, classes, "y_true", one_column(proba, "proba"))
         mask = np.asarray(abstain)
         if mask.dtype != np.bool_ or mask.ndim != 1:
             raise TypeError(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import unicodedata
 from typing import Any
 
-__all__ = ["COLORS", "SERIES", "new_axes", "new_figure", "shown"]
-
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
 COLORS = {
     "before": "#4D4D4D",

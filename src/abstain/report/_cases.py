@@ -9,10 +9,7 @@ from numpy.typing import ArrayLike
 
 from abstain._inputs import IntArray, both_columns, group_codes, group_names
 from abstain.decisions import Decisions
-from abstain.policy import Policy
 from abstain.report._steps import Slider
-
-__all__ = ["Groups", "cases", "group_numbers"]
 
 # A row of the page takes 15 bytes and its id; more of them than this would not open quickly.
 MOST_CASES = 1_000_000
@@ -40,7 +37,7 @@ def group_numbers(groups: ArrayLike | None, n_rows: int) -> Groups | None:
 
 
 def cases(
-    decisions: Decisions[Policy],
+    decisions: Decisions,
     slider: Slider,
     *,
     ids: list[Any] | None,

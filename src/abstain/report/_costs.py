@@ -8,12 +8,9 @@ import numpy as np
 
 from abstain.decisions import Decisions
 from abstain.metrics import ExpectedCost
-from abstain.policy import Policy
-
-__all__ = ["costs"]
 
 
-def costs(decisions: Decisions[Policy]) -> dict[str, Any]:
+def costs(decisions: Decisions) -> dict[str, Any]:
     """Return the cost of each kind of error and of a referral.
 
     From the cost that the decisions were made with, or from a metric that is a cost; else every

@@ -10,8 +10,6 @@ from abstain._inputs import FloatArray
 from abstain.report._view import Seen
 from abstain.summaries import BatchSummary
 
-__all__ = ["confusion", "confusions", "histogram", "proportions", "roc_points"]
-
 N_BINS = 40
 N_POINTS = 80
 # A matrix of more classes than this can be neither read nor sent for every position.

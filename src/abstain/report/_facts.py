@@ -13,7 +13,6 @@ from abstain._inputs import row_names
 from abstain._numerics import plain
 from abstain.decisions import Decisions
 from abstain.metrics import Metric
-from abstain.policy import Policy
 from abstain.report._cases import cases, group_numbers
 from abstain.report._costs import costs
 from abstain.report._moved import moved
@@ -26,14 +25,12 @@ from abstain.report._view import View
 from abstain.report._words import metric_title, percent, value_in_words
 from abstain.summaries import LabelledSummary
 
-__all__ = ["facts_of"]
-
 # 3: verdicts, the positive class, confusions of many classes as a list of the largest.
 SCHEMA_VERSION = 3
 
 
 def facts_of(
-    decisions: Decisions[Policy],
+    decisions: Decisions,
     *,
     scores_val: ArrayLike | None = None,
     y_val: ArrayLike | None = None,
@@ -97,7 +94,7 @@ def facts_of(
     return small
 
 
-def _set_aside(decisions: Decisions[Policy]) -> dict[str, int] | None:
+def _set_aside(decisions: Decisions) -> dict[str, int] | None:
     """Return how many rows no figure is about: without a score, or of known label."""
     if decisions.scored is decisions:
         return None
@@ -125,7 +122,7 @@ def _about(view: View) -> dict[str, Any]:
     }
 
 
-def _target(decisions: Decisions[Policy]) -> str | None:
+def _target(decisions: Decisions) -> str | None:
     """Say what target was asked for, and how sure it is that the rest reaches it."""
     selection, sure = decisions.policy.selection, decisions.reached
     if selection is None or selection.target is None or sure is None:
@@ -137,7 +134,7 @@ def _target(decisions: Decisions[Policy]) -> str | None:
     return f"Asked for: {named}. The rest reaches it with a probability of {chance}."
 
 
-def _assumption(decisions: Decisions[Policy]) -> dict[str, Any] | None:
+def _assumption(decisions: Decisions) -> dict[str, Any] | None:
     """Return what the figures rest on, what speaks against it, and what they are otherwise."""
     assumption, other = decisions.assumption, decisions.alternative
     if assumption is None:

@@ -16,8 +16,6 @@ from abstain.report._sections import moved_section, shares_table, trust_section
 from abstain.report._verdicts import DOUBTFUL
 from abstain.report._words import percent
 
-__all__ = ["render", "script_safe_json"]
-
 _BASIS = {
     True: "from calibrated probabilities adapted to the estimated class proportions, rectified by "
     "the labelled rows.",

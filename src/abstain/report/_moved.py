@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
 from abstain import shift
 from abstain._inputs import FloatArray, IntArray, read_scores
 from abstain._numerics import plain
 from abstain.decisions import Decisions
-from abstain.policy import Policy
 from abstain.report._verdicts import verdict_on_shift
 from abstain.report._view import View
 from abstain.report._words import share, shares_in_words
 from abstain.summaries import BatchSummary, LabelledSummary, summarise
-
-__all__ = ["moved"]
 
 _NOT_ADAPTED = (
     "The probabilities were not adapted; the class proportions now are what their mean says."
@@ -70,20 +66,14 @@ def moved(
 
 def _unadapted(view: View, scores_target: Any, positions: IntArray | None) -> BatchSummary | None:
     """Return the batch as it was before it was adapted; None where that cannot be told."""
-    decisions: Decisions[Policy] = view.decisions
+    decisions: Decisions = view.decisions
     policy = decisions.policy
     if scores_target is not None:
         given = read_scores(scores_target, policy.order, scale=policy.calibrator.scale).values
         given = given if positions is None else given[positions]
         return summarise(policy.calibrator.compact(given), decisions.sample_weight)
-    if decisions.unadapted is not None:
-        return summarise(decisions.unadapted, decisions.sample_weight)
-    source, now = policy.source_priors, policy.priors
-    if ((now <= 0) & (source > 0)).any():
-        return None
-    # A class that validation lacks was never adapted.
-    back = np.divide(source, now, out=np.ones_like(now), where=source > 0)
-    return view.whole.adapted(back)
+    calibrated = decisions.calibrated
+    return None if calibrated is None else summarise(calibrated, decisions.sample_weight)
 
 
 def _in_words(names: list[str], before: FloatArray, after: FloatArray) -> str:

@@ -13,8 +13,6 @@ from typing import Any
 
 import abstain
 
-__all__ = ["origin"]
-
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 

@@ -15,8 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["packed"]
-
 #: What a probability of 1 is packed as.
 UNITS = 10_000
 _DIGITS = re.compile(r"[0-9]+")

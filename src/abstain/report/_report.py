@@ -15,12 +15,9 @@ from abstain._files import write_text
 from abstain._inputs import check_whole
 from abstain._logs import aside, logger, stopwatch
 from abstain.decisions import Decisions, check_decisions
-from abstain.policy import Policy
 from abstain.report._facts import facts_of
 from abstain.report._html import render
 from abstain.summaries import LabelledSummary
-
-__all__ = ["Report"]
 
 _logger = logger("report")
 
@@ -82,7 +79,7 @@ class Report:
 
     def __init__(
         self,
-        decisions: Decisions[Policy],
+        decisions: Decisions,
         *,
         scores_val: ArrayLike | None = None,
         y_val: ArrayLike | None = None,

@@ -8,8 +8,6 @@ from typing import Any
 from abstain.report._verdicts import DOUBTFUL, NOT_CHECKED, PLAUSIBLE
 from abstain.report._words import NOT_DEFINED, decimals, percent, share
 
-__all__ = ["moved_section", "shares_table", "trust_section"]
-
 # How a verdict is coloured, and what marks it where colours are not seen.
 _MARKS = {
     PLAUSIBLE: ("good", "&#10003;"),

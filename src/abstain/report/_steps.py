@@ -18,15 +18,12 @@ from abstain._inputs import FloatArray, IntArray, Mask
 from abstain.decisions import Decisions
 from abstain.estimation import EstimatedValue
 from abstain.metrics import BudgetCurve, Point
-from abstain.policy import Policy
 from abstain.report._drawings import confusion, confusions, histogram, proportions, roc_points
 from abstain.report._view import Seen, View
 from abstain.report._words import decimals, headline, metric_title, named, percent
 from abstain.selection import Selection
 from abstain.shift import ratio_of_priors
 from abstain.summaries import BatchSummary
-
-__all__ = ["Slider", "budget_grid", "slider"]
 
 _ALTERNATIVES = ("max-probability", "entropy", "js-divergence", "random")
 # Draws are made at every so many positions; fewer of alternatives, of which the middle alone is
@@ -116,13 +113,13 @@ def slider(
     return Slider(steps, chosen, marks)
 
 
-def _every(decisions: Decisions[Policy]) -> int:
+def _every(decisions: Decisions) -> int:
     """Return how far apart the positions are at which draws are made."""
     return EVERY if len(decisions.classes) <= MANY_CLASSES else 4 * EVERY
 
 
 def _between(
-    points: Sequence[Point], known: dict[int, EstimatedValue], decisions: Decisions[Policy]
+    points: Sequence[Point], known: dict[int, EstimatedValue], decisions: Decisions
 ) -> list[EstimatedValue]:
     """Return the estimates of all points from those of some."""
     own = np.array([point.value for point in points])
@@ -142,9 +139,7 @@ def _between(
     ]
 
 
-def _curve(
-    decisions: Decisions[Policy], summary: BatchSummary, budgets: list[float]
-) -> BudgetCurve:
+def _curve(decisions: Decisions, summary: BatchSummary, budgets: list[float]) -> BudgetCurve:
     """Return the choice for each budget, in the order in which the decisions were made."""
     policy, values = decisions.policy, decisions.values
     selection = policy.selection or Selection(score=decisions.choice.region.order)
@@ -188,7 +183,7 @@ def _alternatives(view: View, budgets: list[float], chosen: int) -> dict[str, li
 
 
 def _counts(
-    decisions: Decisions[Policy],
+    decisions: Decisions,
     budget: float,
     abstain: Mask,
     after: EstimatedValue,

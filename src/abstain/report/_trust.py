@@ -22,11 +22,8 @@ from abstain.calibration import expected_calibration_error
 from abstain.decisions import Decisions
 from abstain.evaluation import dirichlet_priors, shifted_rows
 from abstain.exceptions import AbstainError, AssumptionWarning, RepairWarning
-from abstain.policy import Policy
 from abstain.report._validation import Validation
 from abstain.selection import Selection
-
-__all__ = ["trust"]
 
 MOST_ROWS = 3_000
 FEWEST_PER_CLASS = 10
@@ -36,9 +33,7 @@ N_BINS = 10
 UNLIKELY = 0.05
 
 
-def trust(
-    decisions: Decisions[Policy], validation: Validation | None, *, seed: int
-) -> dict[str, Any]:
+def trust(decisions: Decisions, validation: Validation | None, *, seed: int) -> dict[str, Any]:
     """Return a reliability diagram, a back-test and the certificate, as far as there are data."""
     certificate = decisions.certificate
     facts: dict[str, Any] = {
@@ -93,9 +88,7 @@ class _Fold:
         return None if self.weight is None else self.weight[rows]
 
 
-def _folds(
-    decisions: Decisions[Policy], validation: Validation, rng: np.random.Generator
-) -> list[_Fold]:
+def _folds(decisions: Decisions, validation: Validation, rng: np.random.Generator) -> list[_Fold]:
     """Fit on each half of the validation data, to test on the other."""
     scores, codes, weight = validation.scores, validation.codes, validation.weight
     halves = _halves(codes, rng)
@@ -123,7 +116,7 @@ def _halves(codes: IntArray, rng: np.random.Generator) -> tuple[IntArray, IntArr
     return order[::2], order[1::2]
 
 
-def _abstainer(decisions: Decisions[Policy], validation: Validation) -> Abstainer:
+def _abstainer(decisions: Decisions, validation: Validation) -> Abstainer:
     """Return an abstainer that decides as was decided, to be fitted anew."""
     policy = decisions.policy
     selection = policy.selection or Selection(score=decisions.choice.region.order)
@@ -142,7 +135,7 @@ def _abstainer(decisions: Decisions[Policy], validation: Validation) -> Abstaine
 
 
 def _back_test(
-    decisions: Decisions[Policy], folds: list[_Fold], movable: Mask, rng: np.random.Generator
+    decisions: Decisions, folds: list[_Fold], movable: Mask, rng: np.random.Generator
 ) -> dict[str, Any]:
     points = []
     for fold, shifted in zip(folds, _shifts(decisions, movable, rng), strict=True):
@@ -175,7 +168,7 @@ def _back_test(
     }
 
 
-def _tested(decisions: Decisions[Policy], fold: _Fold, rows: IntArray) -> dict[str, Any] | None:
+def _tested(decisions: Decisions, fold: _Fold, rows: IntArray) -> dict[str, Any] | None:
     """Decide about a drawn batch without its labels, then compare with them."""
     try:
         with warnings.catch_warnings():
@@ -212,9 +205,7 @@ def _with_own_shares(shifted: FloatArray, codes: IntArray, movable: Mask) -> Flo
     return priors
 
 
-def _shifts(
-    decisions: Decisions[Policy], movable: Mask, rng: np.random.Generator
-) -> list[FloatArray]:
+def _shifts(decisions: Decisions, movable: Mask, rng: np.random.Generator) -> list[FloatArray]:
     """Return proportions of the classes that can be moved: as then, as now, and around them."""
     then, now = decisions.source_priors[movable], decisions.priors[movable]
     # Where none of them is left now, as then is all that there is.

@@ -6,10 +6,7 @@ from typing import Any, NamedTuple
 
 from abstain._inputs import FloatArray, IntArray, Scale, check_labels, read_scores
 from abstain.decisions import Decisions
-from abstain.policy import Policy
 from abstain.summaries import LabelledSummary
-
-__all__ = ["Validation", "read_validation"]
 
 
 class Validation(NamedTuple):
@@ -43,7 +40,7 @@ class Validation(NamedTuple):
 
 
 def read_validation(
-    decisions: Decisions[Policy],
+    decisions: Decisions,
     scores_val: Any,
     y_val: Any,
     labelled: LabelledSummary | None,

@@ -7,8 +7,6 @@ from typing import Any
 from abstain.report._words import percent
 from abstain.shift import Assumption
 
-__all__ = ["DOUBTFUL", "NOT_CHECKED", "PLAUSIBLE", "verdict_on_intervals", "verdict_on_shift"]
-
 PLAUSIBLE, DOUBTFUL, NOT_CHECKED = "plausible", "doubtful", "not checked"
 
 

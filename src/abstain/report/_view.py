@@ -15,11 +15,8 @@ from abstain._inputs import FloatArray, IntArray, Mask
 from abstain.decisions import Decisions
 from abstain.estimation import Decided, Drawn, EstimatedValue
 from abstain.metrics import Point
-from abstain.policy import Policy
 from abstain.regions import Choice, Region
 from abstain.summaries import BatchSummary, BinarySummary, RowSummary, summarise
-
-__all__ = ["Seen", "View"]
 
 # Above this many rows they are summed in bins or, where they cannot be, drawn from a part.
 LARGE = 200_000
@@ -57,7 +54,7 @@ class View:
         What was decided.
     """
 
-    decisions: Decisions[Policy]
+    decisions: Decisions
 
     @property
     def _by_atoms(self) -> bool:
@@ -154,9 +151,9 @@ class View:
         replicates = self.decisions.replicates
         if n_draws is not None:
             replicates = tuple(one.first(n_draws) for one in replicates)
-        drawn = self.decisions.drawn_on(few, point.choice, decided, replicates).after
+        drawn = self.decisions.outcome.drawn_on(few, point.choice, decided, replicates).after
         if few is not self.whole:
             # By what a part differs from the whole is known, and taken back.
-            moved = point.value - metric._before_and_after(few, *decided)[1]
+            moved = point.value - metric.before_and_after(few, *decided)[1]
             drawn = np.clip(drawn + moved, *metric.value_range)
         return Drawn(drawn, drawn).estimate(level).after

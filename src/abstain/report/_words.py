@@ -9,18 +9,6 @@ import numpy as np
 from abstain.estimation import LEVEL, EstimatedValue
 from abstain.metrics import Metric
 
-__all__ = [
-    "NOT_DEFINED",
-    "decimals",
-    "headline",
-    "metric_title",
-    "named",
-    "percent",
-    "share",
-    "shares_in_words",
-    "value_in_words",
-]
-
 # An en dash, as tables have it.
 NOT_DEFINED = "\u2013"
 _TITLES = {
