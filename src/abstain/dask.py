@@ -11,14 +11,14 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from abstain._decided import Decided
 from abstain._inputs import ClassOrder, IntArray, Missing
 from abstain._rowwise import (
     PartSummary,
+    PolicyAndFrame,
     RowRule,
     ScoreColumns,
-    check_column,
     check_missing,
     check_some,
     merged,
@@ -40,7 +40,7 @@ def decide(
     scores: str | Sequence[str] | None = None,
     sample_weight: str | None = None,
     missing: Missing = "error",
-) -> Decided:
+) -> PolicyAndFrame:
     """Choose a rule for all rows of a Dask DataFrame, and apply it to them.
 
     The rows are read twice: now, to choose; and when the frame that comes back is computed.
@@ -62,7 +62,7 @@ def decide(
 
     Returns
     -------
-    Decided
+    PolicyAndFrame
         ``policy``, and ``frame``: not computed yet, see :func:`apply`.
 
     Notes
@@ -70,10 +70,11 @@ def decide(
     It runs on whatever scheduler Dask runs on. Of a ``distributed.Client`` its own dashboard
     shows how far it is; of other schedulers, ``dask.diagnostics.ProgressBar``.
     """
-    given = _frame(frame, abstainer.summariser().order)
-    part = _part(given, abstainer, scores, sample_weight, missing)
+    how = abstainer.summariser()
+    given = _frame(frame, how.order)
+    part = PartSummary.of(given._meta, how, scores, sample_weight, missing)
     policy = abstainer.decide_summary(_merged(given, part))
-    return Decided(policy, _applied(given, policy, part.scores, missing))
+    return PolicyAndFrame(policy, _applied(given, policy, part.scores, missing))
 
 
 def summarise(
@@ -96,8 +97,9 @@ def summarise(
     Summary
         The same, to the last bit, however the rows are cut into partitions.
     """
-    given = _frame(frame, abstainer.summariser().order)
-    return _merged(given, _part(given, abstainer, scores, sample_weight, missing))
+    how = abstainer.summariser()
+    given = _frame(frame, how.order)
+    return _merged(given, PartSummary.of(given._meta, how, scores, sample_weight, missing))
 
 
 def apply(
@@ -127,26 +129,7 @@ def apply(
     """
     given = _frame(frame, policy.order)
     check_missing(missing)
-    columns = ScoreColumns.of(
-        given._meta, policy.order, scale=policy.calibrator.scale, asked=scores
-    )
-    return _applied(given, policy, columns, missing)
-
-
-def _part(
-    frame: Any,
-    abstainer: Abstainer,
-    scores: str | Sequence[str] | None,
-    sample_weight: str | None,
-    missing: Missing,
-) -> PartSummary:
-    check_missing(missing)
-    how, empty = abstainer.summariser(), frame._meta
-    if sample_weight is not None:
-        check_column(sample_weight, empty, "sample_weight")
-        empty = empty.drop(columns=sample_weight)
-    columns = ScoreColumns.of(empty, how.order, scale=abstainer.scale, asked=scores)
-    return PartSummary(how, columns, sample_weight, missing)
+    return _applied(given, policy, ScoreColumns.of(given._meta, policy, scores), missing)
 
 
 def _merged(frame: Any, part: PartSummary) -> Summary:
@@ -155,24 +138,14 @@ def _merged(frame: Any, part: PartSummary) -> Summary:
     sent = delayed(part, pure=False, traverse=False)
     # Nothing but these columns is read, where the frame comes from files that can do so.
     parts = frame[part.columns].to_delayed()
-    level = [delayed(_summary, pure=False)(one, sent) for one in parts]
+    # Summaries stay as they are on the worker that made them, and travel as their bytes.
+    level = [delayed(PartSummary.summary, pure=False)(sent, one) for one in parts]
     while len(level) > 1:
         level = [
-            delayed(_together, pure=False)(level[at : at + FAN_IN])
+            delayed(merged, pure=False)(level[at : at + FAN_IN])
             for at in range(0, len(level), FAN_IN)
         ]
     return check_some(level[0].compute())
-
-
-# Summaries stay as they are on the worker that made them, and travel as their bytes.
-def _summary(part: Any, how: PartSummary) -> Summary | None:
-    """Return the summary of one partition."""
-    return how.of(part)
-
-
-def _together(summaries: list[Summary | None]) -> Summary | None:
-    """Merge some summaries."""
-    return merged(summaries)
 
 
 def _applied(frame: Any, policy: Policy, columns: ScoreColumns, missing: Missing) -> Any:
@@ -184,17 +157,16 @@ def _applied(frame: Any, policy: Policy, columns: ScoreColumns, missing: Missing
 
 def _rows(part: Any, rule: RowRule) -> Any:
     """Decide about the rows of one partition."""
-    return rule.frame(part, _few)
+    return rule.frame(part, _by_number)
 
 
-def _few(values: list[Any], numbers: IntArray, gaps: bool) -> Any:
+def _by_number(values: NDArray[Any], numbers: IntArray, gaps: bool) -> Any:
     """Return a column of few distinct values; numbers with gaps as objects, to stay whole."""
-    if isinstance(values[0], str):
+    plain = values.tolist()
+    if isinstance(plain[0], str):
         pandas: Any = import_module("pandas")
-        return pandas.Series(values).array.take(numbers, allow_fill=gaps)
-    if gaps:
-        return np.array([*values, None], dtype=object)[numbers]
-    return np.array(values)[numbers]
+        return pandas.Series(plain).array.take(numbers, allow_fill=gaps)
+    return np.array([*plain, None], dtype=object)[numbers] if gaps else np.array(plain)[numbers]
 
 
 def _frame(frame: Any, order: ClassOrder) -> Any:

@@ -26,7 +26,7 @@ _LONGEST = 6_000
 
 
 def log_policy(
-    policy: Policy | Decisions[Policy],
+    policy: Policy | Decisions,
     name: str = "policy",
     *,
     log_run: bool = True,
@@ -123,7 +123,7 @@ def _settings(policy: Policy) -> dict[str, str]:
     return {key: str(value)[:_LONGEST] for key, value in found.items() if value is not None}
 
 
-def _figures(policy: Policy, decisions: Decisions[Policy] | None) -> dict[str, float]:
+def _figures(policy: Policy, decisions: Decisions | None) -> dict[str, float]:
     """Return what was estimated of the rule, as numbers."""
     found: dict[str, float] = {}
     if decisions is not None:

@@ -11,14 +11,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from abstain._decided import Decided
+from numpy.typing import NDArray
+
 from abstain._inputs import IntArray, Missing
 from abstain._rowwise import (
     NO_SCORE,
     PartSummary,
+    PolicyAndFrame,
     RowRule,
     ScoreColumns,
-    check_column,
     check_missing,
     check_some,
     gains_by_row,
@@ -49,7 +50,7 @@ def decide(
     scores: str | Sequence[str] | None = None,
     sample_weight: str | None = None,
     missing: Missing = "error",
-) -> Decided:
+) -> PolicyAndFrame:
     """Choose a rule for all rows of a Spark DataFrame, and apply it to them.
 
     The rows are read twice: now, to choose; and when the frame that comes back is. Where the
@@ -72,7 +73,7 @@ def decide(
 
     Returns
     -------
-    Decided
+    PolicyAndFrame
         ``policy``, and ``frame``: not computed yet, see :func:`apply`.
 
     Notes
@@ -80,9 +81,9 @@ def decide(
     The executors need this package too, in the same version. How far it is, Spark's own page
     shows.
     """
-    part = _part(frame, abstainer, scores, sample_weight, missing)
+    part = PartSummary.of(_empty(frame), abstainer.summariser(), scores, sample_weight, missing)
     policy = abstainer.decide_summary(_merged(frame, part))
-    return Decided(policy, _applied(frame, policy, part.scores, missing))
+    return PolicyAndFrame(policy, _applied(frame, policy, part.scores, missing))
 
 
 def summarise(
@@ -105,7 +106,8 @@ def summarise(
     Summary
         The same, to the last bit, however the rows are cut into partitions.
     """
-    return _merged(frame, _part(frame, abstainer, scores, sample_weight, missing))
+    part = PartSummary.of(_empty(frame), abstainer.summariser(), scores, sample_weight, missing)
+    return _merged(frame, part)
 
 
 def apply(
@@ -135,24 +137,7 @@ def apply(
     """
     empty = _empty(frame)
     check_missing(missing)
-    columns = ScoreColumns.of(empty, policy.order, scale=policy.calibrator.scale, asked=scores)
-    return _applied(frame, policy, columns, missing)
-
-
-def _part(
-    frame: Any,
-    abstainer: Abstainer,
-    scores: str | Sequence[str] | None,
-    sample_weight: str | None,
-    missing: Missing,
-) -> PartSummary:
-    check_missing(missing)
-    how, empty = abstainer.summariser(), _empty(frame)
-    if sample_weight is not None:
-        check_column(sample_weight, empty, "sample_weight")
-        empty = empty.drop_columns([sample_weight])
-    columns = ScoreColumns.of(empty, how.order, scale=abstainer.scale, asked=scores)
-    return PartSummary(how, columns, sample_weight, missing)
+    return _applied(frame, policy, ScoreColumns.of(empty, policy, scores), missing)
 
 
 def _merged(frame: Any, part: PartSummary) -> Summary:
@@ -181,7 +166,7 @@ def _widths(frame: Any) -> list[int]:
 
 def _summary(batches: Iterator[Any], *, part: PartSummary) -> Iterator[Any]:
     """Yield the summary of one partition; nothing where no row of it counts."""
-    return _packed(merged(map(part.of, _gathered(batches, part.columns, ROWS_SUMMED))))
+    return _packed(merged(map(part.summary, _gathered(batches, part.columns, ROWS_SUMMED))))
 
 
 def _together(batches: Iterator[Any]) -> Iterator[Any]:
@@ -201,7 +186,7 @@ def _packed(summary: Summary | None) -> Iterator[Any]:
 def _applied(frame: Any, policy: Policy, columns: ScoreColumns, missing: Missing) -> Any:
     functions, types = _package()
     rule, carried = RowRule.of(policy, columns, missing), columns.others(frame)
-    made = _made_there(policy, functions)
+    made = _spark_columns(policy, functions)
     sent = replace(rule, left_out=tuple(made))
     kinds = {
         "bool": types.BooleanType(),
@@ -209,7 +194,7 @@ def _applied(frame: Any, policy: Policy, columns: ScoreColumns, missing: Missing
         "double": types.DoubleType(),
         "string": types.StringType(),
     }
-    whole, empty = (one.frame(_empty(frame), _few).schema for one in (rule, sent))
+    whole, empty = (one.frame(_empty(frame), _by_number).schema for one in (rule, sent))
     come = [*(frame.schema[name].dataType for name in carried)]
     come += [kinds[str(kind)] for kind in empty.types[len(carried) :]]
     fields = [types.StructField(f"c{at}", kind) for at, kind in enumerate(come)]
@@ -226,7 +211,7 @@ def _applied(frame: Any, policy: Policy, columns: ScoreColumns, missing: Missing
     return decided.select(*(there[name].alias(name) for name in whole.names))
 
 
-def _made_there(policy: Policy, functions: Any) -> dict[str, Callable[[dict[str, Any]], Any]]:
+def _spark_columns(policy: Policy, functions: Any) -> dict[str, Callable[[dict[str, Any]], Any]]:
     """Return what Spark makes itself of the columns before it, in the order it can.
 
     What is the same in all rows, and what follows from a probability that is there, need not cross
@@ -270,15 +255,15 @@ def _positive(policy: Policy) -> str:
 def _rows(batches: Iterator[Any], *, names: list[str], rule: RowRule) -> Iterator[Any]:
     """Yield the rows of one partition with what is decided about them, columns numbered."""
     for part in _gathered(batches, names, ROWS_DECIDED):
-        made = rule.frame(part, _few).combine_chunks()
+        made = rule.frame(part, _by_number).combine_chunks()
         yield from made.rename_columns([f"c{at}" for at in range(made.num_columns)]).to_batches()
 
 
-def _few(values: list[Any], numbers: IntArray, gaps: bool) -> Any:
+def _by_number(values: NDArray[Any], numbers: IntArray, gaps: bool) -> Any:
     """Return a column of few distinct values."""
     import pyarrow as pa
 
-    return pa.array(values).take(pa.array(numbers, mask=numbers < 0 if gaps else None))
+    return pa.array(values.tolist()).take(pa.array(numbers, mask=numbers < 0 if gaps else None))
 
 
 def _gathered(batches: Iterator[Any], names: list[str], n_rows: int) -> Iterator[Any]:

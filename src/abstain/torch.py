@@ -63,9 +63,11 @@ def collect_logits(
     logits: list[NDArray[Any]] = []
     labels: list[NDArray[Any]] = []
     with _evaluating(model), torch.no_grad():
-        for batch in _shown(loader, progress):
+        # A bar is for a loader that knows how many batches there are.
+        known = hasattr(loader, "__len__")
+        for batch in shown(loader, "logits", show=progress) if known else loader:
             inputs, found = _parted(batch)
-            logits.append(as_array(model(_moved(inputs, place))))
+            logits.append(as_array(model(inputs if place is None else inputs.to(place))))
             if found is not None:
                 labels.append(np.asarray(as_array(found)))
     if not logits:
@@ -216,11 +218,6 @@ def _called(model: Any, batch: Any) -> FloatArray:
     return values
 
 
-def _shown(loader: Any, progress: bool | None) -> Iterator[Any]:
-    """Yield the batches, with a bar where the loader knows how many there are."""
-    return shown(loader, "logits", show=progress) if hasattr(loader, "__len__") else iter(loader)
-
-
 def _parted(batch: Any) -> tuple[Any, Any]:
     """Return the inputs and the labels of a batch; None for labels that are not there."""
     if not isinstance(batch, list | tuple):
@@ -239,7 +236,3 @@ def _device_of(model: Any) -> Any:
     """Return where the network is; None for one without parameters."""
     first = next(chain(model.parameters(), model.buffers()), None)
     return None if first is None else first.device
-
-
-def _moved(inputs: Any, device: Any) -> Any:
-    return inputs if device is None else inputs.to(device)

@@ -283,12 +283,12 @@ def test_nothing_to_decide_about(table, fitted):
 
 
 def test_progress_shows_rows_per_second(table, policy, capsys, monkeypatch):
-    from abstain._numerics import _progress
+    from abstain._numerics import _terminal
 
     abstain.arrow.apply(table, policy, batch_rows=500, progress=True).read_all()
     assert capsys.readouterr().err == ""  # it takes less than two seconds
-    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
-    monkeypatch.setattr(_progress, "RATE_INTERVAL", 0.0)
+    monkeypatch.setattr(_terminal, "PATIENCE", 0.0)
+    monkeypatch.setattr(_terminal, "RATE_INTERVAL", 0.0)
     abstain.arrow.apply(table, policy, batch_rows=500, progress=True).read_all()
     shown = capsys.readouterr().err
     assert "deciding 5,000 rows, " in shown

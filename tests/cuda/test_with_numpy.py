@@ -8,7 +8,7 @@ from abstain.cuda import apply
 from abstain.cuda._calibrators import adapted, calibrated, unfit
 from abstain.cuda._choices import predicted, withheld
 from abstain.cuda._kernels import logistic_of
-from abstain.cuda._sample import sampled
+from abstain.cuda._summary import sampled
 from abstain.summaries import Summary
 
 CALIBRATORS = ["bcts", "dirichlet", "identity", "isotonic", "nbvs", "temperature", "vector"]
@@ -96,7 +96,7 @@ def test_the_sample_of_rows_is_that_of_the_library():
 
 
 def test_some_rows_are_picked_as_by_the_library(monkeypatch):
-    import abstain.cuda._sample as there
+    import abstain.cuda._summary as there
     import abstain.summaries._sample as here
 
     proba = probabilities(RNG.normal(size=(900, 4)))

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 import sqlglot
 
+from abstain import calibration
 from abstain.regions import ScoreThreshold
+from abstain.rules import Argmax
 from abstain.sql import to_sql
 
 from .cases import choose_by_score, of_four, of_two
-from .engines import InSQLite, applied, columns_of
+from .engines import InSQLite, applied, assert_decides_alike, columns_of
 
 DIALECTS = ["bigquery", "databricks", "duckdb", "postgres", "snowflake", "spark", "sqlite"]
 HOSTILE = [
@@ -79,6 +81,38 @@ def test_immense_logits(postgres):
         found = postgres.run(query)
         assert [*found["prediction"]] == expected.prediction.tolist()
         assert [*found["abstain"]] == expected.abstain.tolist()
+
+
+@pytest.mark.parametrize(
+    "slopes", [(3e-100, 3e-100), (1e-100, 3e-100), (2e-101, 1e-3), (1e-9, -1.0)]
+)
+@pytest.mark.parametrize("name", ["vector", "beta"])
+def test_no_logit_is_wider_than_the_widest(engine, name, slopes):
+    """However flat the curve: of 1e300 it has the value that it has of 1e100, as in ``apply``."""
+    policy, _ = of_two(name, "logits")
+    state = {**policy.calibrator.to_dict(), "slope_": slopes, "bias_": [0.0, 0.3]}
+    flat = replace(policy, calibrator=calibration.from_dict(state, classes=policy.classes))
+    most = float(np.finfo(np.float64).max)
+    scores = np.array([1.0, 1e99, 1e100, 1.01e100, 5e199, most])
+    scores = np.append(scores, -scores)
+    engine.load(columns_of(scores))
+    assert_decides_alike(engine, flat, scores)
+
+
+def test_the_last_digit_tells_which_class_is_most_probable(engine):
+    policy, _ = of_four("temperature")
+    state = {"name": "identity", "scale": "logits", "slope_": [1.0] * 4, "bias_": [0.0] * 4}
+    policy = replace(
+        policy,
+        calibrator=calibration.from_dict(state, classes=policy.classes),
+        priors=policy.source_priors,
+        rule=Argmax(),
+    )
+    # What an exponential of these is when rounded is beyond doubt.
+    scores = np.array([[0.0, 4e-16, 0.0, -1.0], [-4e-16, 0.0, -2.6e-16, 0.0], [0.0] * 4])
+    engine.load(columns_of(scores))
+    assert applied(policy, scores).prediction.tolist() == ["b", "b", "a"]
+    assert_decides_alike(engine, policy, scores)
 
 
 def test_text_in_sqlite_is_no_score():

@@ -6,17 +6,15 @@ stream is cut, and the same every time.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray
+from abstain._kernels.row_hash import STEP, mixed
 from abstain.decisions import Decisions
 from abstain.policy import Policy
-
-__all__ = ["RowSample", "sample_decisions"]
 
 # Of so many rows everything that is estimated from rows hardly moves any more.
 SIZE = 100_000
@@ -41,7 +39,7 @@ class RowSample:
     def add(self, rows: NDArray[Any]) -> None:
         """Take what is drawn of the next rows, each with its score or scores."""
         numbers = np.arange(self.n_rows, self.n_rows + len(rows))
-        hashes = _mixed(numbers.astype(np.uint64))
+        hashes = mixed((numbers.astype(np.uint64) + np.uint64(1)) * STEP)
         self.n_rows += len(rows)
         lucky = np.flatnonzero(hashes <= self._most)
         if not len(lucky):
@@ -65,19 +63,9 @@ class RowSample:
         return drawn
 
 
-def sample_decisions(policy: Policy, scores: Any) -> Decisions[Policy]:
+def sample_decisions(policy: Policy, scores: Any) -> Decisions:
     """Apply a rule to rows that were drawn from many.
 
     Nothing is said of how many it withholds: that is counted on all of them.
     """
-    return replace(policy.apply(scores, at_most=len(scores)), over_capacity=None)
-
-
-def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return well-mixed bits of each number (the finaliser of splitmix64)."""
-    with np.errstate(over="ignore"):
-        bits = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: NDArray[np.uint64] = bits ^ (bits >> np.uint64(31))
-    return mixed
+    return policy.apply(scores, at_most=len(scores)).judged(over_capacity=None)

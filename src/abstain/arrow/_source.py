@@ -6,190 +6,40 @@ more columns than it is asked for where its kind allows that.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
 
-from abstain.arrow._package import pyarrow
-
-__all__ = ["Source", "opened"]
+T = TypeVar("T")
 
 _KINDS = (
     "a PyArrow dataset, scanner, reader, table or list of record batches, a Polars LazyFrame, a "
     "DuckDB relation, another object with __arrow_c_stream__, or a function that opens one of them"
 )
+_END: Any = object()
 
 
-class Source(ABC):
+@dataclass(frozen=True)
+class Source:
     """Batches with a schema.
 
     Attributes
     ----------
+    schema : pyarrow.Schema
+        The schema of all columns.
+    batches : callable
+        Gives batches of some columns, all when None, of about so many rows.
     once : bool
         Whether it can be read only once.
     """
 
-    once = False
-
-    @property
-    @abstractmethod
-    def schema(self) -> Any:
-        """The schema of all columns."""
-
-    @abstractmethod
-    def batches(self, columns: Sequence[str] | None, rows: int) -> Iterator[Any]:
-        """Yield batches of some columns, all when None, of about so many rows."""
-
-
-class _Dataset(Source):
-    def __init__(self, dataset: Any) -> None:
-        self._dataset = dataset
-
-    @property
-    def schema(self) -> Any:
-        return self._dataset.schema
-
-    def batches(self, columns: Sequence[str] | None, rows: int) -> Iterator[Any]:
-        # Few at a time: by default a dataset reads far ahead, whatever that takes.
-        yield from self._dataset.to_batches(
-            columns=None if columns is None else list(columns),
-            batch_size=rows,
-            batch_readahead=2,
-            fragment_readahead=1,
-        )
-
-
-class _Scanner(Source):
-    def __init__(self, scanner: Any) -> None:
-        self._scanner = scanner
-
-    @property
-    def schema(self) -> Any:
-        return self._scanner.projected_schema
-
-    def batches(self, columns: Sequence[str] | None, rows: int) -> Iterator[Any]:
-        for batch in self._scanner.to_batches():
-            yield _selected(batch, columns)
-
-
-class _Table(Source):
-    def __init__(self, table: Any) -> None:
-        self._table = table
-
-    @property
-    def schema(self) -> Any:
-        return self._table.schema
-
-    def batches(self, columns: Sequence[str] | None, rows: int) -> Iterator[Any]:
-        table = self._table if columns is None else self._table.select(list(columns))
-        yield from table.to_batches(max_chunksize=rows)
-
-
-class _Once(Source):
-    """A reader: its batches come once."""
-
-    once = True
-
-    def __init__(self, reader: Any) -> None:
-        self._reader = reader
-
-    @property
-    def schema(self) -> Any:
-        return self._reader.schema
-
-    def batches(self, columns: Sequence[str] | None, rows: int) -> Iterator[Any]:
-        for batch in self._reader:
-            yield _selected(batch, columns)
-
-
-class _Protocol(Source):
-    """What gives a new Arrow stream whenever it is asked."""
-
-    def __init__(self, given: Any) -> None:
-        self._given = given
-        self._schema: Any = None
-
-    def _reader(self) -> Any:
-        return pyarrow().RecordBatchReader.from_stream(self._given)
-
-    @property
-    def schema(self) -> Any:
-        if self._schema is None:
-            self._schema = self._reader().schema
-        return self._schema
-
-    def batches(self, columns: Sequence[str] | None, rows: int) -> Iterator[Any]:
-        for batch in self._reader():
-            yield _selected(batch, columns)
-
-
-class _Duck(_Protocol):
-    """A DuckDB relation, which runs its query anew and hands over batch by batch."""
-
-    def batches(self, columns: Sequence[str] | None, rows: int) -> Iterator[Any]:
-        relation = self._given
-        if columns is not None:
-            quoted = (f'"{name.replace(chr(34), chr(34) * 2)}"' for name in columns)
-            relation = relation.select(", ".join(quoted))
-        fetch = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
-        yield from fetch(rows)
-
-    @property
-    def schema(self) -> Any:
-        if self._schema is None:
-            limited = self._given.limit(0)
-            fetch = getattr(limited, "to_arrow_reader", None) or limited.fetch_record_batch
-            self._schema = fetch(1).schema
-        return self._schema
-
-
-class _Lazy(Source):
-    """A Polars LazyFrame, collected in batches by its streaming engine."""
-
-    def __init__(self, frame: Any) -> None:
-        if not hasattr(frame, "collect_batches"):
-            raise TypeError(
-                "`source` is a LazyFrame of a Polars that cannot collect in batches; update "
-                "Polars, or pass a PyArrow dataset of the files."
-            )
-        self._frame = frame
-
-    @property
-    def schema(self) -> Any:
-        return self._frame.head(0).collect().to_arrow().schema
-
-    def batches(self, columns: Sequence[str] | None, rows: int) -> Iterator[Any]:
-        frame = self._frame if columns is None else self._frame.select(list(columns))
-        schema = self.schema
-        for part in frame.collect_batches(chunk_size=rows, maintain_order=True):
-            table = part.to_arrow()
-            if columns is None:
-                table = table.cast(schema)
-            yield from table.to_batches()
-
-
-class _Function(Source):
-    """A function that opens the source anew."""
-
-    def __init__(self, function: Any) -> None:
-        self._function = function
-        self._first: Source | None = opened(function())
-        if isinstance(self._first, _Function):
-            raise TypeError("`source` is a function that returns a function; return a stream.")
-        self._schema = self._first.schema
-
-    @property
-    def schema(self) -> Any:
-        return self._schema
-
-    def batches(self, columns: Sequence[str] | None, rows: int) -> Iterator[Any]:
-        source, self._first = self._first or opened(self._function()), None
-        if source.schema != self._schema:
-            raise ValueError(
-                "`source` is a function whose streams have different columns; it must open the "
-                "same one every time."
-            )
-        yield from source.batches(columns, rows)
+    schema: Any
+    batches: Callable[[Sequence[str] | None, int], Iterator[Any]]
+    once: bool = False
 
 
 def opened(given: Any) -> Source:
@@ -201,30 +51,110 @@ def opened(given: Any) -> Source:
         If it is no kind of Arrow stream.
     """
     pa = pyarrow()
-    if isinstance(given, Source):
-        return given
     if isinstance(given, pa.dataset.Dataset):
-        return _Dataset(given)
+        return Source(given.schema, partial(_of_dataset, given))
     if isinstance(given, pa.dataset.Scanner):
-        return _Scanner(given)
+        return Source(given.projected_schema, _selecting(given.to_batches))
     if isinstance(given, pa.RecordBatchReader):
-        return _Once(given)
+        return Source(given.schema, _selecting(lambda: given), once=True)
     if isinstance(given, pa.Table):
-        return _Table(given)
+        return _table(given)
     if isinstance(given, pa.RecordBatch):
-        return _Table(pa.Table.from_batches([given]))
+        return _table(pa.Table.from_batches([given]))
     module = type(given).__module__.partition(".")[0].lstrip("_")
     if module == "duckdb":
-        return _Duck(given)
+        return Source(_fetched(given.limit(0), 1).schema, partial(_of_relation, given))
     if module == "polars" and hasattr(given, "collect"):
-        return _Lazy(given)
+        return _lazy(given)
     if hasattr(given, "__arrow_c_stream__"):
-        return _Protocol(given)
+        reader = partial(pa.RecordBatchReader.from_stream, given)
+        return Source(reader().schema, _selecting(reader))
     if callable(given):
-        return _Function(given)
+        return _function(given)
     if isinstance(given, Iterable) and not isinstance(given, str | bytes):
         return _of_batches(given, pa)
     raise TypeError(f"`source` must be {_KINDS}; got {type(given).__name__}.")
+
+
+def _selecting(
+    read: Callable[[], Iterable[Any]],
+) -> Callable[[Sequence[str] | None, int], Iterator[Any]]:
+    """Return what picks columns of batches that come with all of them, as large as they are."""
+
+    def batches(columns: Sequence[str] | None, rows: int) -> Iterator[Any]:
+        for batch in read():
+            yield batch if columns is None else batch.select(list(columns))
+
+    return batches
+
+
+def _of_dataset(dataset: Any, columns: Sequence[str] | None, rows: int) -> Iterator[Any]:
+    # Few at a time: by default a dataset reads far ahead, whatever that takes.
+    yield from dataset.to_batches(
+        columns=None if columns is None else list(columns),
+        batch_size=rows,
+        batch_readahead=2,
+        fragment_readahead=1,
+    )
+
+
+def _table(table: Any) -> Source:
+    def batches(columns: Sequence[str] | None, rows: int) -> Iterator[Any]:
+        some = table if columns is None else table.select(list(columns))
+        yield from some.to_batches(max_chunksize=rows)
+
+    return Source(table.schema, batches)
+
+
+def _of_relation(relation: Any, columns: Sequence[str] | None, rows: int) -> Iterator[Any]:
+    """Run the query of a DuckDB relation anew, which hands over batch by batch."""
+    if columns is not None:
+        quoted = (f'"{name.replace(chr(34), chr(34) * 2)}"' for name in columns)
+        relation = relation.select(", ".join(quoted))
+    yield from _fetched(relation, rows)
+
+
+def _fetched(relation: Any, rows: int) -> Any:
+    fetch = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
+    return fetch(rows)
+
+
+def _lazy(frame: Any) -> Source:
+    """Return a Polars LazyFrame as a source, collected in batches by its streaming engine."""
+    if not hasattr(frame, "collect_batches"):
+        raise TypeError(
+            "`source` is a LazyFrame of a Polars that cannot collect in batches; update "
+            "Polars, or pass a PyArrow dataset of the files."
+        )
+    schema = frame.head(0).collect().to_arrow().schema
+
+    def batches(columns: Sequence[str] | None, rows: int) -> Iterator[Any]:
+        some = frame if columns is None else frame.select(list(columns))
+        for part in some.collect_batches(chunk_size=rows, maintain_order=True):
+            table = part.to_arrow()
+            yield from (table.cast(schema) if columns is None else table).to_batches()
+
+    return Source(schema, batches)
+
+
+def _function(function: Callable[[], Any]) -> Source:
+    """Return what a function opens anew for each pass, its first stream for the first one."""
+    first = function()
+    if callable(first) and not hasattr(first, "__arrow_c_stream__"):
+        raise TypeError("`source` is a function that returns a function; return a stream.")
+    waiting = [opened(first)]
+    schema = waiting[0].schema
+
+    def batches(columns: Sequence[str] | None, rows: int) -> Iterator[Any]:
+        source = waiting.pop() if waiting else opened(function())
+        if source.schema != schema:
+            raise ValueError(
+                "`source` is a function whose streams have different columns; it must open the "
+                "same one every time."
+            )
+        yield from source.batches(columns, rows)
+
+    return Source(schema, batches)
 
 
 def _of_batches(given: Iterable[Any], pa: Any) -> Source:
@@ -232,7 +162,7 @@ def _of_batches(given: Iterable[Any], pa: Any) -> Source:
     if isinstance(given, list | tuple):
         if given and all(isinstance(batch, pa.RecordBatch) for batch in given):
             _check_alike(given)
-            return _Table(pa.Table.from_batches(list(given)))
+            return _table(pa.Table.from_batches(list(given)))
         raise TypeError(
             f"`source` must be {_KINDS}; got a {type(given).__name__} that is empty or holds "
             f"something else."
@@ -251,7 +181,7 @@ def _of_batches(given: Iterable[Any], pa: Any) -> Source:
             _check_alike([first, batch], number)
             yield batch
 
-    return _Once(pa.RecordBatchReader.from_batches(first.schema, batches()))
+    return opened(pa.RecordBatchReader.from_batches(first.schema, batches()))
 
 
 def _check_alike(batches: Sequence[Any], number: int | None = None) -> None:
@@ -265,5 +195,37 @@ def _check_alike(batches: Sequence[Any], number: int | None = None) -> None:
             )
 
 
-def _selected(batch: Any, columns: Sequence[str] | None) -> Any:
-    return batch if columns is None else batch.select(list(columns))
+def ahead(chunks: Iterable[T], *, depth: int = 2) -> Generator[T, None, None]:
+    """Yield the chunks, of which the next ``depth`` are made ready in the background.
+
+    PyArrow and NumPy leave the interpreter, so one plain thread is enough. No more than these few
+    chunks wait at any time: memory stays where it is, however fast the reader is. An error of
+    theirs is raised here, in its place. The thread ends when this iterator does.
+    """
+    iterator = iter(chunks)
+    with ThreadPoolExecutor(1, thread_name_prefix="abstain-ahead") as thread:
+        ready = deque(thread.submit(next, iterator, _END) for _ in range(depth))
+        try:
+            while (chunk := ready.popleft().result()) is not _END:
+                ready.append(thread.submit(next, iterator, _END))
+                yield chunk
+        finally:
+            for waiting in ready:
+                waiting.cancel()
+            # A generator closes its files in the thread that opened them; none is left to do so
+            # where the interpreter is ending.
+            with suppress(RuntimeError):
+                thread.submit(getattr(iterator, "close", lambda: None)).result()
+
+
+def pyarrow() -> Any:
+    """Return the package; the error names the extra where it is missing."""
+    try:
+        import pyarrow
+        import pyarrow.compute
+        import pyarrow.dataset
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            "Arrow streams need pyarrow, which comes with an extra: pip install 'abstain[arrow]'"
+        ) from error
+    return pyarrow

@@ -8,21 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from abstain._decided import Decided
-from abstain._inputs import ClassOrder, Missing, Scale
-from abstain._numerics import raise_not_fitted, rate_bar
-from abstain._rowwise import ScoreColumns, check_column
-from abstain.arrow._ahead import ahead
+from abstain._inputs import Missing
+from abstain._numerics import rate_bar
+from abstain._rowwise import PolicyAndFrame, ScoreColumns, check_column
+from abstain._summariser import Summariser
 from abstain.arrow._columns import DecisionColumns
-from abstain.arrow._package import pyarrow
 from abstain.arrow._sample import RowSample, sample_decisions
-from abstain.arrow._source import Source, opened
+from abstain.arrow._source import Source, ahead, opened, pyarrow
 from abstain.decisions import free_name
 
 if TYPE_CHECKING:
     from abstain import Abstainer, Policy, Summary
-
-__all__ = ["apply", "decide", "summarise"]
 
 #: Few enough to take next to no memory, and enough to hide what each chunk costs by itself.
 BATCH_ROWS = 1 << 18
@@ -68,7 +64,7 @@ def summarise(
     Summary
         For :meth:`abstain.Abstainer.decide_summary`; it does not depend on how the stream is cut.
     """
-    rows = _Rows(opened(source), _order_of(abstainer), abstainer.scale, scores)
+    rows = _Rows(opened(source), abstainer.summariser(), scores)
     return _summarised(rows, abstainer, sample_weight, missing, batch_rows, progress)[0]
 
 
@@ -103,7 +99,7 @@ def apply(
         At the end of the stream, as :meth:`abstain.Policy.apply` does of a batch; what is checked
         on rows is checked on 20,000 of them, drawn at random.
     """
-    rows = _Rows(opened(source), policy.order, policy.calibrator.scale, scores)
+    rows = _Rows(opened(source), policy, scores)
     return _applied(rows, policy, missing, batch_rows, progress, check=True)
 
 
@@ -116,7 +112,7 @@ def decide(
     missing: Missing = "error",
     batch_rows: int = BATCH_ROWS,
     progress: bool | None = None,
-) -> Decided:
+) -> PolicyAndFrame:
     """Choose a rule for a stream and decide about its rows: two passes over it.
 
     Parameters
@@ -126,7 +122,7 @@ def decide(
 
     Returns
     -------
-    Decided
+    PolicyAndFrame
         ``policy``, with its estimate, and ``frame``, a ``pyarrow.RecordBatchReader`` as
         :func:`apply` returns it, which reads the source a second time.
 
@@ -135,25 +131,25 @@ def decide(
     ValueError
         If the source can be read only once, or gives other rows the second time.
     """
-    order, given = _order_of(abstainer), opened(source)
+    how, given = abstainer.summariser(), opened(source)
     if given.once:
         raise ValueError(
             "`source` can be read only once, and deciding takes two passes: one to choose the "
             "rule, one to decide by it. Pass a dataset, a table or a list of batches, or a "
             "function that opens the stream again."
         )
-    rows = _Rows(given, order, abstainer.scale, scores)
+    rows = _Rows(given, how, scores)
     summary, n_rows = _summarised(rows, abstainer, sample_weight, missing, batch_rows, progress)
     policy = abstainer.decide_summary(summary)
     frame = _applied(rows, policy, missing, batch_rows, progress, check=False, expected=n_rows)
-    return Decided(policy, frame)
+    return PolicyAndFrame(policy, frame)
 
 
 class _Rows:
     """A source, and which of its columns are scores."""
 
     def __init__(
-        self, source: Source, order: ClassOrder, scale: Scale, scores: str | Sequence[str] | None
+        self, source: Source, reader: Summariser | Policy, scores: str | Sequence[str] | None
     ) -> None:
         self.source = source
         names = [str(name) for name in source.schema.names]
@@ -161,7 +157,7 @@ class _Rows:
         if twice:
             raise ValueError(f"`source` has more than one column called {twice[0]!r}.")
         empty = source.schema.empty_table()
-        self.columns = ScoreColumns.of(empty, order, scale=scale, asked=scores)
+        self.columns = ScoreColumns.of(empty, reader, scores)
         self.scores, self.others = [*self.columns.names], [*self.columns.others(empty)]
 
     def of(self, batch: Any) -> Any:
@@ -251,7 +247,7 @@ def _check_as_a_whole(
         table = pyarrow().table(dict(zip(names, drawn.T, strict=True)))
         sample_decisions(policy, drawn if rows.columns.by_place else table)
     if n_rows:
-        policy._warn_of_more(withheld, n_rows)
+        policy.warn_of_more(withheld, n_rows)
 
 
 @contextmanager
@@ -279,9 +275,3 @@ def _with_score(scores: Any) -> Any:
         return scores
     gaps = np.isnan(scores).any(axis=1)
     return scores[~gaps] if gaps.any() else scores
-
-
-def _order_of(abstainer: Abstainer) -> ClassOrder:
-    if not hasattr(abstainer, "calibrator_"):
-        raise_not_fitted(abstainer)
-    return abstainer._order

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +13,6 @@ from abstain.cli._output import check_outputs, emit, stop_on_doubts, wrote
 
 if TYPE_CHECKING:
     from abstain import Decisions, Policy
-
-__all__ = ["adapt"]
 
 
 @click.command(
@@ -70,7 +67,7 @@ def adapt(
         # The same rows, of which adapting has warned.
         warnings.simplefilter("ignore", AssumptionWarning)
         now, before = new.apply(recent), old.apply(recent)
-    found = facts(replace(now, assumption=new.assumption)) | _changes(old, before) | rows.remarks
+    found = facts(now.judged(assumption=new.assumption)) | _changes(old, before) | rows.remarks
     said = [*lines(found), "", _old_rule(found)]
     stop_on_doubts(found, said, as_json, strict=strict)
     with landing() as place:
@@ -80,7 +77,7 @@ def adapt(
     wrote("the rule", out)
 
 
-def _changes(old: Policy, before: Decisions[Policy]) -> dict[str, Any]:
+def _changes(old: Policy, before: Decisions) -> dict[str, Any]:
     return {"old_priors": old.priors, "old_withheld": int(before.abstain.sum())}
 
 

@@ -11,8 +11,6 @@ import click
 from abstain.cli._options import FILE, check_with, fraction, reads
 from abstain.cli._spelling import spelled
 
-__all__ = ["MOST_ROWS", "amount", "amount_options", "budget_of"]
-
 #: More than any table has.
 MOST_ROWS = 10**15
 

@@ -18,8 +18,6 @@ from abstain.cli._output import (
 )
 from abstain.cli._stream_gate import is_streamed, refuse_in_streams
 
-__all__ = ["apply"]
-
 
 @click.command(
     cls=option.Grouped,
@@ -138,7 +136,7 @@ def _streamed(
 
         seen = first_pass(stream, rule.classes, look)
         settled = chosen(rule, seen, stored=True)
-        rule._warn_of_more(sum(withheld), seen.n_rows)
+        rule.warn_of_more(sum(withheld), seen.n_rows)
         files = [policy, batch]
         given = ["--scores", columns["scores"], *reading.typed()]
         settled.found["adapt"] = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,10 @@ from abstain.metrics import ExpectedCost
 from abstain.rules import Argmax
 from abstain.selection import Cost, Selection, goals_of, shown_short
 
-__all__ = ["asked_facts", "asked_lines", "before_otherwise", "class_in_words", "money"]
-
 _MOST_COSTS = 6
 
 
-def asked_facts(decisions: Decisions[Any]) -> dict[str, Any]:
+def asked_facts(decisions: Decisions) -> dict[str, Any]:
     """Return what the rule was asked for and what it is expected to give on these rows."""
     selection: Selection | None = getattr(decisions.policy, "selection", None)
     if selection is None:
@@ -69,7 +66,7 @@ def _cost_lines(cost: dict[str, Any]) -> list[str]:
     ]
 
 
-def before_otherwise(decisions: Decisions[Any]) -> dict[str, Any] | None:
+def before_otherwise(decisions: Decisions) -> dict[str, Any] | None:
     """Return the metric before abstaining if rows were predicted as their most probable class.
 
     None where that is how they are predicted, or where predictions are not what counts.
@@ -77,12 +74,7 @@ def before_otherwise(decisions: Decisions[Any]) -> dict[str, Any] | None:
     if decisions.metric.ranks or isinstance(decisions.choice.rule, Argmax):
         return None
     nobody = np.zeros_like(decisions.abstain)
-    plain = replace(
-        decisions,
-        choice=decisions.choice._replace(rule=Argmax()),
-        abstain=nobody,
-        known_estimate=None,
-    )
+    plain = decisions.judged(choice=decisions.choice._replace(rule=Argmax()), abstain=nobody)
     before = plain.estimate.before
     return {"value": before.value, "interval": before.interval, "level": before.level}
 
@@ -98,14 +90,14 @@ def money(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.4g}"
 
 
-def _targets(decisions: Decisions[Any], selection: Selection) -> list[dict[str, Any]] | None:
+def _targets(decisions: Decisions, selection: Selection) -> list[dict[str, Any]] | None:
     if selection.target is None:
         return None
     found = []
     for name, goal in goals_of(selection.target, decisions.metric).items():
         after = decisions.estimate.after
         if name != decisions.metric.name:
-            after = replace(decisions, metric=goal.metric, known_estimate=None).estimate.after
+            after = decisions.judged(metric=goal.metric).estimate.after
         sign = 1.0 if goal.metric.greater_is_better else -1.0
         found.append(
             {
@@ -141,7 +133,7 @@ def _got(one: dict[str, Any]) -> str:
     return f"{value} ({level} interval {low} to {high}), {said}"
 
 
-def _costs(decisions: Decisions[Any], cost: Cost) -> dict[str, Any]:
+def _costs(decisions: Decisions, cost: Cost) -> dict[str, Any]:
     """Return what the rows cost if all are predicted, and as it is decided, as estimated."""
     n_classes = len(decisions.classes)
     weight = decisions.sample_weight
@@ -155,7 +147,7 @@ def _costs(decisions: Decisions[Any], cost: Cost) -> dict[str, Any]:
     estimate, sign, worth = decisions.estimate, 1.0, cost.value_of_metric
     if worth is None:
         errors = 1 - np.eye(n_classes) if cost.errors is None else cost.errors
-        judged = replace(decisions, metric=ExpectedCost(errors), known_estimate=None)
+        judged = decisions.judged(metric=ExpectedCost(errors))
         estimate, worth = judged.estimate, 1.0
     elif not decisions.metric.greater_is_better:
         sign = -1.0

@@ -11,8 +11,6 @@ from abstain.cli import _options as option
 from abstain.cli._output import check_outputs, emit, wrote
 from abstain.cli._printable import in_a_line
 
-__all__ = ["calibrate"]
-
 METHODS = {
     2: ("identity", "temperature", "platt", "beta", "isotonic"),
     3: ("identity", "temperature", "bcts", "nbvs", "vector", "isotonic"),

@@ -5,24 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from abstain import calibration as calibrations
-from abstain._flow import labelled_rows
 from abstain._inputs import (
     ClassOrder,
     FloatArray,
     LabelledScores,
     Scale,
-    check_labels,
     read_labelled,
     read_scores,
 )
 from abstain.calibration import Calibrator
+from abstain.deciding import labelled_rows
 from abstain.summaries import LabelledSummary
 
 if TYPE_CHECKING:
     from abstain.cli._positive import Classes
     from abstain.cli._tables import Predictions
-
-__all__ = ["Calibrated", "calibrated", "fitted_calibrator"]
 
 
 class Calibrated(NamedTuple):
@@ -61,7 +58,6 @@ def calibrated(
     """Calibrate on labelled predictions, and calibrate both with that."""
     calibrator, given = fitted_calibrator(source, calibration, scale, classes, **options)
     order = given.order
-    codes = check_labels(source.labels, classes=order.classes)
-    labelled = labelled_rows(calibrator, given.values, codes, None)
+    labelled = labelled_rows(calibrator, given.scores, given.codes, None)
     scores = read_scores(new.scores_for(order.columns), order, scale=scale).values
     return Calibrated(calibrator, labelled, calibrator.compact(scores), order)

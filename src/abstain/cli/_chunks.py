@@ -25,8 +25,6 @@ from abstain.cli._text import (
     why_unreadable,
 )
 
-__all__ = ["chunk_rows", "chunks_of", "file_schema", "n_rows_of", "table_files"]
-
 # What a folder is searched for.
 _ENDINGS = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 # Of a Parquet file so much is read at a time and column, whatever its pages are like.

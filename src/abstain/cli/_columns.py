@@ -25,19 +25,6 @@ from abstain.cli._printable import in_a_line
 from abstain.cli._reading import AS_FOUND, Reading
 from abstain.cli._text import first_rows, read_text, text_format
 
-__all__ = [
-    "as_table",
-    "column_names",
-    "found_files",
-    "is_parquet",
-    "is_workbook",
-    "missing_column",
-    "quoted",
-    "read_columns",
-    "read_parts",
-    "stacked",
-]
-
 _SAMPLE = 2_000
 _MOST_LABELS = 50
 _MOST_PROPOSED = 5

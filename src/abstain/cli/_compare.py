@@ -17,14 +17,12 @@ from abstain.cli._printable import in_a_line
 from abstain.cli._undefined import NOT_DEFINED
 
 if TYPE_CHECKING:
-    from abstain._flow import Basis
     from abstain._inputs import ClassOrder
     from abstain.cli._positive import Classes
     from abstain.cli._tables import Predictions
+    from abstain.deciding import ShiftEvidence
     from abstain.evaluation import ResultTable
     from abstain.summaries import BatchSummary, LabelledSummary
-
-__all__ = ["compare"]
 
 OWN = "delta-metric"
 # Those that need neither draws of dropout nor one class to be the positive one.
@@ -158,7 +156,7 @@ class _Based(NamedTuple):
 
     labelled: LabelledSummary
     summary: BatchSummary
-    basis: Basis
+    evidence: ShiftEvidence
     order: ClassOrder
 
 
@@ -181,9 +179,10 @@ def _based(
     seed: int,
 ) -> _Based:
     from abstain import shift as shifts
-    from abstain._flow import basis_of, warn_of
     from abstain._inputs import both_columns
     from abstain.cli._calibrated import calibrated
+    from abstain.deciding import Given, estimate_shift, warn_of
+    from abstain.selection import Selection
     from abstain.summaries import summarise
 
     estimator = shifts.get(shift)
@@ -192,9 +191,10 @@ def _based(
     )
     metric.check_n_classes(len(order.classes))
     summary = summarise(proba if metric.ranks else both_columns(proba))
-    basis = basis_of(estimator, labelled, summary, seed, order.classes.tolist())
-    warn_of(basis.assumption)
-    return _Based(labelled, summary, basis, order)
+    given = Given(labelled, estimator, metric, Selection(), order.classes, seed)
+    evidence = estimate_shift(given, summary)
+    warn_of(evidence.assumption)
+    return _Based(labelled, summary, evidence, order)
 
 
 def _realised(
@@ -234,7 +234,7 @@ def _realised(
         repeats=repeats,
         calibration=settings["calibration"],
         # Whether to adapt is told from the files; resamples hold rows twice, which misleads.
-        shift=based.basis.estimator.settled(),
+        shift=based.evidence.estimator.settled(),
         random_state=random_state,
     )
 
@@ -256,10 +256,10 @@ def _estimated(
     from abstain.selection import Selection
 
     metric, seed = settings["metric"], check_seed(random_state)
-    labelled, summary, basis, _ = based
-    ratios = basis.estimator.weights_
+    labelled, summary, evidence, _ = based
+    ratios = evidence.ratios
     now = summary.adapted(ratios)
-    how: dict[str, Any] = {"replicates": basis.replicates, "seed": seed}
+    how: dict[str, Any] = {"replicates": evidence.replicates, "seed": seed}
     methods: dict[str, list[dict[str, Any]]] = {}
     for name in progress(names, "compare"):
         selection = Selection(score=name, decision="argmax")
@@ -280,7 +280,7 @@ def _estimated(
         "level": level,
         "base": base,
         "methods": methods,
-        "assumption": {**basis.assumption.to_dict(), "summary": basis.assumption.summary()},
+        "assumption": {**evidence.assumption.to_dict(), "summary": evidence.assumption.summary()},
     }
 
 

@@ -17,11 +17,9 @@ from abstain.cli._output import emit, stop_on_doubts
 from abstain.cli._printable import say
 
 if TYPE_CHECKING:
-    from abstain import Decisions, Policy
+    from abstain import Decisions
     from abstain.datasets import ScreeningClinic
     from abstain.report import Report
-
-__all__ = ["demo"]
 
 METRIC = "sensitivity@specificity=0.9"
 BUDGET = 0.15
@@ -59,7 +57,7 @@ def demo(out: Path, *, strict: bool, as_json: bool) -> None:
         emit(found, [*said, "", *written, "", *_next(out)], as_json)
 
 
-def _decide(clinic: ScreeningClinic, score: str | None) -> Decisions[Policy]:
+def _decide(clinic: ScreeningClinic, score: str | None) -> Decisions:
     import pyarrow as pa
 
     from abstain import Abstainer
@@ -71,7 +69,7 @@ def _decide(clinic: ScreeningClinic, score: str | None) -> Decisions[Policy]:
     return abstainer.decide(pa.table({"logit": clinic.scores_target}))
 
 
-def _facts(clinic: ScreeningClinic, results: dict[str, Decisions[Policy]]) -> dict[str, Any]:
+def _facts(clinic: ScreeningClinic, results: dict[str, Decisions]) -> dict[str, Any]:
     from abstain.cli._summary import facts
 
     return {
@@ -80,7 +78,7 @@ def _facts(clinic: ScreeningClinic, results: dict[str, Decisions[Policy]]) -> di
     }
 
 
-def _story(clinic: ScreeningClinic, decisions: Decisions[Policy]) -> list[str]:
+def _story(clinic: ScreeningClinic, decisions: Decisions) -> list[str]:
     n, referred = len(decisions), int(decisions.abstain.sum())
     return [
         "A screening clinic",
@@ -101,12 +99,12 @@ def _story(clinic: ScreeningClinic, decisions: Decisions[Policy]) -> list[str]:
     ]
 
 
-def _interval(decisions: Decisions[Policy]) -> str:
+def _interval(decisions: Decisions) -> str:
     region = decisions.choice.region.to_dict()
     return f"from {region['lower']:.3f} to {region['upper']:.3f}"
 
 
-def _table(clinic: ScreeningClinic, results: dict[str, Decisions[Policy]]) -> list[str]:
+def _table(clinic: ScreeningClinic, results: dict[str, Decisions]) -> list[str]:
     ours = next(iter(results.values()))
     before, after = ours.estimate.before, ours.estimate.after
     rows = [("nobody referred", before, _true(clinic, ours, everyone=True))]
@@ -130,9 +128,7 @@ def _table(clinic: ScreeningClinic, results: dict[str, Decisions[Policy]]) -> li
     return lines
 
 
-def _true(
-    clinic: ScreeningClinic, decisions: Decisions[Policy], *, everyone: bool = False
-) -> float:
+def _true(clinic: ScreeningClinic, decisions: Decisions, *, everyone: bool = False) -> float:
     rows = slice(None) if everyone else ~decisions.abstain
     return decisions.metric.observed(clinic.y_target[rows], decisions.proba[rows])
 
@@ -141,7 +137,7 @@ def _write(
     out: Path,
     place: Callable[[Path], Path],
     clinic: ScreeningClinic,
-    decisions: Decisions[Policy],
+    decisions: Decisions,
 ) -> list[str]:
     from abstain.cli._tables import write_columns, write_decisions
 
@@ -177,7 +173,7 @@ def _check_own(out: Path, place: Callable[[Path], Path]) -> None:
         )
 
 
-def _report(clinic: ScreeningClinic, decisions: Decisions[Policy]) -> Report:
+def _report(clinic: ScreeningClinic, decisions: Decisions) -> Report:
     from abstain.report import Report
 
     return Report(
@@ -190,7 +186,7 @@ def _report(clinic: ScreeningClinic, decisions: Decisions[Policy]) -> Report:
     )
 
 
-def _figure(clinic: ScreeningClinic, decisions: Decisions[Policy]) -> Any:
+def _figure(clinic: ScreeningClinic, decisions: Decisions) -> Any:
     from matplotlib.figure import Figure
 
     from abstain.plots import RegionDisplay, RocAbstentionDisplay

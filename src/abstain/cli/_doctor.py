@@ -13,8 +13,6 @@ from abstain.cli._output import emit
 if TYPE_CHECKING:
     from abstain import Policy
 
-__all__ = ["doctor"]
-
 CORE = ("numpy", "scipy", "scikit-learn", "numba")
 EXTRAS = {
     "cli": ("click", "narwhals", "pyarrow"),

@@ -10,8 +10,6 @@ import click
 from abstain.cli import _options as option
 from abstain.cli._output import emit, stop_on_doubts
 
-__all__ = ["estimate"]
-
 
 @click.command(
     cls=option.Grouped,

@@ -10,8 +10,6 @@ import click
 from abstain.cli import _options as option
 from abstain.cli._output import emit
 
-__all__ = ["evaluate"]
-
 
 @click.command(
     cls=option.Grouped,

@@ -16,8 +16,6 @@ from abstain.cli._header import checked_names, listed
 from abstain.cli._packed import check_archive, version_of
 from abstain.cli._printable import in_a_line
 
-__all__ = ["check_writable", "needed", "sheet_lines", "sheet_table", "write_sheet"]
-
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
 # The largest whole number below which all are numbers of Excel.
 _EXACT = 2**53

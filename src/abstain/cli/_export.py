@@ -15,8 +15,6 @@ from abstain.cli._printable import printable
 if TYPE_CHECKING:
     from abstain import Policy
 
-__all__ = ["export"]
-
 # As abstain.sql has them, which is loaded when the command runs.
 DIALECTS = ["bigquery", "databricks", "duckdb", "postgres", "snowflake", "spark", "sqlite"]
 

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,8 +21,6 @@ from abstain.cli._stream import Stream
 from abstain.cli._summary import facts, lines
 from abstain.exceptions import AssumptionWarning
 from abstain.policy import Policy
-
-__all__ = ["Chosen", "FirstPass", "chosen", "first_pass", "stream_lines"]
 
 # Each holds a chunk and a summary of a few megabytes.
 _MOST_AT_A_TIME = 4
@@ -179,9 +177,7 @@ def chosen(policy: Policy, seen: FirstPass, *, stored: bool) -> Chosen:
             warnings.simplefilter("ignore", AssumptionWarning)
         decisions = sample_decisions(policy, table)
     if not stored:
-        decisions = replace(
-            decisions, known_estimate=policy.estimate, assumption=policy.assumption
-        )
+        decisions = decisions.judged(figures=policy.estimate, assumption=policy.assumption)
     found = facts(decisions, stored=stored)
     if not stored and found["priors"]["estimated"] is not None:
         found["priors"]["estimated"] = policy.priors

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import IntArray
-from abstain.cli._columns import column_names, found_files, missing_column, quoted, read_columns
+from abstain.cli._columns import column_names, found_files, missing_column, read_columns
+from abstain.cli._header import quoted
 from abstain.cli._printable import in_a_line
 from abstain.cli._reading import AS_FOUND, Reading
-
-__all__ = ["FollowedUp", "followed_up", "text_columns"]
 
 _EMPTY = {"", "na", "n/a", "nan", "null", "none", "<na>"}
 _MOST_NAMED = 5

@@ -13,8 +13,6 @@ from abstain.cli._printable import in_a_line
 _MOST_LETTERS = 10_000
 _SHOWN = 80
 
-__all__ = ["checked_names", "listed", "quoted", "same_names"]
-
 
 def checked_names(path: Path, header: Sequence[str]) -> tuple[str, ...]:
     """Return the names without spaces around them; a column without a name is called by its place.

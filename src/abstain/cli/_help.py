@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import click
 
-__all__ = ["Grouped"]
-
 _SECTIONS = {
     "What to decide": (
         "metric",

@@ -8,8 +8,6 @@ import numpy as np
 
 from abstain._inputs import FloatArray
 
-__all__ = ["names_rows"]
-
 _CALLED = re.compile(
     r"(^|[\W_])(ids?|uuid|key|index|idx|row|nr|no|num|number|patient|case|subject|person|pid|mrn|"
     r"record|kennung|nummer)($|[\W_\d])|[a-z](ID|Id|_id)$|^(patient|case|subject|person|record)",

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import click
 
-__all__ = ["signing_key"]
-
 _LEAST, _MOST = 16, 4096
 
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from abstain.cli._scores import GAPS
 
-__all__ = ["as_labels", "without_gaps"]
-
 _EMPTY = [text for text in GAPS if text != "None"]
 _WHOLE = r"^(0|-?[1-9]\d{0,17})$"
 _NUMBER = r"^-?(0|[1-9]\d*)(\.\d*)?([eE][+-]?\d+)?$"

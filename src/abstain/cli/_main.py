@@ -25,8 +25,6 @@ from abstain.cli._spelling import spelled
 from abstain.cli._verbose import plain_logs, with_verbose
 from abstain.exceptions import AbstainError
 
-__all__ = ["commands", "run_command"]
-
 # Each command is a module of the same name with a click command of the same name; a dash in the
 # command is an underscore in both.
 NAMES = (

@@ -17,8 +17,6 @@ from abstain.cli._options import this_command
 if TYPE_CHECKING:
     from abstain.cli._tables import Predictions
 
-__all__ = ["manifest_of", "sha256_of", "stream_manifest"]
-
 SCHEMA_VERSION = 1
 
 

@@ -7,8 +7,6 @@ import click
 from abstain.cli import _options as option
 from abstain.cli._output import emit
 
-__all__ = ["metrics"]
-
 
 @click.command(epilog="Example: abstain run validation.csv batch.csv --metric fbeta:2")
 @option.as_json

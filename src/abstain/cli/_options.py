@@ -10,46 +10,11 @@ from typing import Any
 
 import click
 
-from abstain.cli._help import Grouped
+from abstain.cli._help import Grouped as Grouped
 from abstain.cli._output import READ
-from abstain.cli._reading import Reading, reading
+from abstain.cli._reading import Reading as Reading
+from abstain.cli._reading import reading as reading
 from abstain.cli._spelling import spelled
-
-__all__ = [
-    "FILE",
-    "MOST_REPEATS",
-    "Grouped",
-    "Reading",
-    "as_json",
-    "at_most",
-    "batch",
-    "calibration",
-    "check_with",
-    "decision",
-    "force",
-    "fraction",
-    "group",
-    "groups",
-    "identifier",
-    "label",
-    "level",
-    "metric",
-    "metrics",
-    "out",
-    "policy",
-    "positive",
-    "random_state",
-    "reading",
-    "reads",
-    "scale",
-    "scores",
-    "shift",
-    "sort",
-    "stream",
-    "strict",
-    "this_command",
-    "validation",
-]
 
 FILE = click.Path(path_type=Path)
 #: Far more than tell methods apart; each takes seconds.

@@ -16,18 +16,6 @@ from abstain.cli._printable import in_a_line, say, tell
 from abstain.cli._spelling import spelled
 from abstain.exceptions import AssumptionWarning, RepairWarning
 
-__all__ = [
-    "READ",
-    "check_outputs",
-    "check_stream_outputs",
-    "emit",
-    "heard_warnings",
-    "manifest_path",
-    "plain_warnings",
-    "stop_on_doubts",
-    "wrote",
-]
-
 _HEARD = "abstain.warnings"
 #: Where a command keeps the files that options name for reading.
 READ = "abstain.read"

@@ -14,8 +14,6 @@ from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["Counted", "check_archive", "unpacked", "version_of"]
-
 #: A file may unpack to this much whatever its size, ...
 _ENOUGH = 1 << 28
 #: ... and to this many times its size; tables seldom reach 30.

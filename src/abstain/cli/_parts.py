@@ -24,8 +24,6 @@ from abstain.cli._stream import Chunk, Stream
 from abstain.cli._writing import free_name
 from abstain.policy import Policy
 
-__all__ = ["Part", "RowWriter", "Tables", "cut", "planned"]
-
 #: A few seconds of work: what is lost when a run is killed.
 PART_ROWS = 1 << 22
 

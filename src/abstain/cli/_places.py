@@ -14,8 +14,6 @@ from abstain.cli._printable import in_a_line
 from abstain.cli._reading import Reading
 from abstain.cli._text import line_of
 
-__all__ = ["Places"]
-
 _MOST_NAMED = 3
 
 

@@ -15,8 +15,6 @@ from abstain.cli._printable import in_a_line
 if TYPE_CHECKING:
     from abstain.cli._tables import Predictions
 
-__all__ = ["Classes", "settled_classes"]
-
 _PREFIX = "p_"
 
 

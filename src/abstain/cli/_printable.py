@@ -12,8 +12,6 @@ from contextlib import suppress
 
 import click
 
-__all__ = ["in_a_line", "printable", "say", "tell"]
-
 # Control characters, what turns the direction of writing, and halves of characters, which are how
 # Python holds the bytes of a file's name that are no text.
 _UNSEEN = (

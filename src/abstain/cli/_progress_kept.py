@@ -21,8 +21,6 @@ from abstain import __version__
 from abstain._files import write_text
 from abstain.cli._printable import in_a_line
 
-__all__ = ["KeptRun", "file_facts", "is_folder"]
-
 STATE, FINISHED, POLICY, MANIFEST = (
     "_abstain.json",
     "_finished.jsonl",

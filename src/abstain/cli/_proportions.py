@@ -10,8 +10,6 @@ import numpy as np
 from abstain._numerics import aligned
 from abstain.cli._printable import in_a_line
 
-__all__ = ["proportion_lines"]
-
 # Of more classes than this those are shown whose proportion moved most.
 _MANY_CLASSES = 10
 _SHOWN_CLASSES = 8

@@ -9,8 +9,6 @@ from typing import Any, Literal, Self, TypeVar
 
 import click
 
-__all__ = ["AS_FOUND", "Missing", "Reading", "reading"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 Missing = Literal["refer", "drop", "error"]
 

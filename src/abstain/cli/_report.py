@@ -12,11 +12,9 @@ from abstain.cli._output import check_outputs, emit, wrote
 from abstain.cli._printable import printable
 
 if TYPE_CHECKING:
-    from abstain import Decisions, Policy
+    from abstain import Decisions
     from abstain.cli._tables import Predictions
     from abstain.report import Report
-
-__all__ = ["report", "write_report"]
 
 
 @click.command(
@@ -103,7 +101,7 @@ def report(
 
 def write_report(
     path: Path,
-    decisions: Decisions[Policy],
+    decisions: Decisions,
     new: Predictions,
     source: Predictions | None,
     *,

@@ -20,8 +20,6 @@ from abstain.cli._printable import in_a_line, say, tell
 if TYPE_CHECKING:
     from abstain.paper import Result
 
-__all__ = ["reproduce"]
-
 
 @click.command(
     epilog="Examples: abstain reproduce imdb --data DIR; "

@@ -19,8 +19,6 @@ from abstain.cli._output import (
 )
 from abstain.cli._stream_gate import is_streamed, refuse_in_streams
 
-__all__ = ["run"]
-
 
 @click.command(
     cls=option.Grouped,

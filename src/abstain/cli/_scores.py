@@ -18,8 +18,6 @@ from abstain.cli._places import Places
 from abstain.cli._reading import Reading
 from abstain.exceptions import AssumptionWarning, warn_user
 
-__all__ = ["GAPS", "as_numbers", "check_scale", "without_score"]
-
 # What stands for no value; spelled as pyarrow, R, pandas and Excel do.
 GAPS = ["", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "NaN", "nan", "-nan", "NULL", "null", "None"]
 _THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+$"

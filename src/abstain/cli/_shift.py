@@ -12,8 +12,6 @@ from abstain.cli._output import emit
 from abstain.cli._printable import in_a_line
 from abstain.cli._proportions import proportion_lines
 
-__all__ = ["shift"]
-
 
 def _estimator(name: str) -> Any:
     from abstain import shift as shifts

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from functools import partial
 
-__all__ = ["OPTIONS", "spelled"]
-
 # The arguments of the library that an option of the same name stands for.
 OPTIONS = (
     "at_most",

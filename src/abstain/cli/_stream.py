@@ -24,8 +24,6 @@ from abstain.cli._scores import as_numbers, check_scale, without_score
 from abstain.cli._tables import PREFIX, class_names, say_how_read, score_columns
 from abstain.exceptions import RepairWarning, warn_user
 
-__all__ = ["Chunk", "Stream", "stream_of"]
-
 _MOST_NAMED = 5
 
 

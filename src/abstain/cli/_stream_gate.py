@@ -10,8 +10,6 @@ import click
 
 from abstain.cli._columns import found_files
 
-__all__ = ["is_streamed", "refuse_in_streams"]
-
 #: Larger inputs are streamed; what is smaller is read as it always was.
 MOST_BYTES = 200_000_000
 # What text is packed to, at most times: it counts for what it unpacks to.

@@ -28,8 +28,6 @@ from abstain.cli._stream import Chunk, Stream
 from abstain.exceptions import AssumptionWarning, RepairWarning, warn_user
 from abstain.policy import Policy
 
-__all__ = ["StreamedRun"]
-
 _KINDS = {kind.__name__: kind for kind in (AssumptionWarning, RepairWarning)}
 # Options that change nothing in what is written, or that are told of otherwise.
 _NO_SETTINGS = {"out", "force", "as_json", "strict", "policy", "key_file", "verbose", "stream"}

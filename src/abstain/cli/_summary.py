@@ -12,10 +12,8 @@ from abstain.cli._proportions import proportion_lines
 from abstain.cli._undefined import NOT_DEFINED
 from abstain.decisions import Decisions
 
-__all__ = ["estimated", "facts", "lines"]
 
-
-def facts(decisions: Decisions[Any], *, stored: bool = False) -> dict[str, Any]:
+def facts(decisions: Decisions, *, stored: bool = False) -> dict[str, Any]:
     """Return what a run found as data; ``stored`` where the rule is one made before."""
     certificate = decisions.certificate
     return {
@@ -40,13 +38,13 @@ def facts(decisions: Decisions[Any], *, stored: bool = False) -> dict[str, Any]:
     }
 
 
-def _over_capacity(decisions: Decisions[Any]) -> int | None:
+def _over_capacity(decisions: Decisions) -> int | None:
     """Return how many rows the rule withholds that are kept for lack of capacity."""
     over = decisions.over_capacity
     return None if over is None else int(over.sum())
 
 
-def _priors(decisions: Decisions[Any], stored: bool) -> dict[str, Any]:
+def _priors(decisions: Decisions, stored: bool) -> dict[str, Any]:
     """Return the class proportions: of validation, those decided with, and those of these rows."""
     current = decisions.current_priors
     found: dict[str, Any] = {
@@ -70,7 +68,7 @@ def _priors(decisions: Decisions[Any], stored: bool) -> dict[str, Any]:
     return found
 
 
-def _why_not(decisions: Decisions[Any]) -> str:
+def _why_not(decisions: Decisions) -> str:
     """Say why the proportions of these rows are not estimated."""
     assumption = decisions.assumption
     if assumption is None or not decisions.replicates:
@@ -82,14 +80,14 @@ def _why_not(decisions: Decisions[Any]) -> str:
     }.get(assumption.assumed, "they cannot be told")
 
 
-def _assumption(decisions: Decisions[Any]) -> dict[str, Any] | None:
+def _assumption(decisions: Decisions) -> dict[str, Any] | None:
     assumption = decisions.assumption
     if assumption is None:
         return None
     return {**assumption.to_dict(), "summary": assumption.summary()}
 
 
-def _alternative(decisions: Decisions[Any]) -> dict[str, Any] | None:
+def _alternative(decisions: Decisions) -> dict[str, Any] | None:
     """Return the estimate under the other assumption, where that may be right as well."""
     assumption = decisions.assumption
     if assumption is None or not assumption.contested or not decisions.metric.known:
@@ -175,7 +173,7 @@ def _assumed(found: dict[str, Any]) -> list[str]:
     return result
 
 
-def _predicts(decisions: Decisions[Any]) -> str:
+def _predicts(decisions: Decisions) -> str:
     """Say in a sentence how the rows are predicted."""
     words = in_a_line(decisions.choice.rule.in_words(class_in_words(decisions.classes[-1])))
     return words[:1].upper() + words[1:]

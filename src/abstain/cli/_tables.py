@@ -44,17 +44,6 @@ from abstain.exceptions import RepairWarning, warn_user
 if TYPE_CHECKING:
     from abstain import Policy
 
-__all__ = [
-    "PREFIX",
-    "Predictions",
-    "class_names",
-    "read_predictions",
-    "say_how_read",
-    "score_columns",
-    "write_columns",
-    "write_decisions",
-]
-
 PREFIX = "p_"
 _MOST_NAMED = 5
 

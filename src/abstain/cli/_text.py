@@ -25,18 +25,6 @@ from abstain.cli._header import checked_names
 from abstain.cli._packed import Counted, unpacked, version_of
 from abstain.cli._reading import Reading
 
-__all__ = [
-    "BLOCKS",
-    "TextFormat",
-    "check_quotes",
-    "first_rows",
-    "line_of",
-    "read_options",
-    "read_text",
-    "text_format",
-    "why_unreadable",
-]
-
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 _HEAD = 1 << 18
 _MOST_HEAD = 1 << 24

@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["NOT_DEFINED", "null_because"]
-
 NOT_DEFINED = "not defined on these rows"
 _PARTS = {
     "after": ("kept", "no row is kept"),

@@ -13,8 +13,6 @@ import click
 
 from abstain.cli._printable import printable
 
-__all__ = ["plain_logs", "with_verbose"]
-
 _ASKED = "abstain.verbose"
 # Without the option only what cannot wait is said; with it the stages, and twice the reasons.
 _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)

@@ -12,8 +12,6 @@ from abstain.cli._output import emit
 if TYPE_CHECKING:
     from abstain._kernels._jit import Ready
 
-__all__ = ["cache_facts", "warm_up"]
-
 
 @click.command(
     "warm-up",

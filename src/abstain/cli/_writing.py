@@ -26,15 +26,6 @@ from abstain.decisions import Decisions
 if TYPE_CHECKING:
     from abstain.cli._tables import Predictions
 
-__all__ = [
-    "decision_table",
-    "free_name",
-    "save_decisions",
-    "save_table",
-    "write_columns",
-    "write_decisions",
-]
-
 OURS = "abstain_"
 EXACT = 17
 _TENS = np.array([10.0**k for k in range(23)])
@@ -46,7 +37,7 @@ _DECIMAL = r"^-?(0|[1-9]\d{0,8})(\.\d{1,6})?$"
 def save_decisions(
     place: Callable[[Path], Path],
     path: Path,
-    decisions: Decisions[Any],
+    decisions: Decisions,
     rows: Predictions,
     sources: tuple[Predictions | Path, ...],
     *,
@@ -109,7 +100,7 @@ def save_table(
 
 
 def decision_table(
-    decisions: Decisions[Any],
+    decisions: Decisions,
     names: pa.Array | pa.ChunkedArray,
     id_name: str,
     others: pa.Table | None = None,
@@ -141,7 +132,7 @@ def decision_table(
 
 def write_decisions(
     path: Path,
-    decisions: Decisions[Any],
+    decisions: Decisions,
     *,
     id_name: str = "row",
     place: Callable[[Path], Path] | None = None,
@@ -190,7 +181,7 @@ def _free(name: str, taken: set[str], renamed: dict[str, str]) -> str:
     return free
 
 
-def _digits(decisions: Decisions[Any]) -> int:
+def _digits(decisions: Decisions) -> int:
     """Return how many significant digits to write: the fewest that reproduce the decisions.
 
     Of 6, 9 or 12 those with which the written probabilities give the same predictions, and tell

@@ -9,8 +9,6 @@ from typing import Any
 
 from abstain._inputs import ClassOrder
 
-__all__ = ["OnDevice", "arrived", "cupy"]
-
 
 @dataclass(frozen=True, eq=False)
 class OnDevice:
@@ -54,7 +52,7 @@ class OnDevice:
         return from_dlpack(array)
 
 
-def arrived(scores: Any, order: ClassOrder) -> OnDevice:
+def device_scores(scores: Any, order: ClassOrder) -> OnDevice:
     """Return scores on a device as CuPy sees them, in the order of the classes.
 
     Raises

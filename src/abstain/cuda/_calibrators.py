@@ -12,9 +12,7 @@ import numpy as np
 
 from abstain._inputs import ROW_SUM_TOLERANCE
 from abstain._numerics import Registry
-from abstain.calibration import FARTHEST, Calibrator
-
-__all__ = ["adapted", "calibrated", "unfit"]
+from abstain.calibration import FARTHEST, SCALINGS, Calibrator
 
 
 def unfit(xp: Any, calibrator: Calibrator, scores: Any) -> tuple[Any, Any]:
@@ -55,10 +53,15 @@ def adapted(xp: Any, proba: Any, ratios: Any) -> Any:
     if proba.ndim == 1:
         weighted = proba * float(ratios[1])
         total = (1.0 - proba) * float(ratios[0]) + weighted
-        return xp.where(total > 0, weighted / xp.where(total > 0, total, 1.0), proba)
-    weighted = proba * xp.asarray(ratios)
-    total = weighted.sum(axis=1, keepdims=True)
-    return xp.where(total > 0, weighted / xp.where(total > 0, total, 1.0), proba)
+    else:
+        weighted = proba * xp.asarray(ratios)
+        total = weighted.sum(axis=1, keepdims=True)
+    return _shares(xp, weighted, total, proba)
+
+
+def _shares(xp: Any, parts: Any, total: Any, otherwise: Any) -> Any:
+    """Return parts over a total, and something else where that is 0."""
+    return xp.where(total > 0, parts / xp.where(total > 0, total, 1.0), otherwise)
 
 
 def _softmax(xp: Any, logits: Any) -> Any:
@@ -97,8 +100,7 @@ def _isotonic(xp: Any, calibrator: Any, logits: Any) -> Any:
         p = _curve(xp, calibrator, 0, odds[:, 1])
         return xp.stack([1.0 - p, p], axis=1)
     values = xp.stack([_curve(xp, calibrator, i, odds[:, i]) for i in range(n_classes)], axis=1)
-    total = values.sum(axis=1, keepdims=True)
-    return xp.where(total > 0, values / xp.where(total > 0, total, 1.0), 1.0 / n_classes)
+    return _shares(xp, values, values.sum(axis=1, keepdims=True), 1.0 / n_classes)
 
 
 def _curve(xp: Any, calibrator: Any, curve: int, odds: Any) -> Any:
@@ -116,14 +118,9 @@ def _curve(xp: Any, calibrator: Any, curve: int, odds: Any) -> Any:
 _CALIBRATORS: Registry[Callable[[Any, Any, Any], Any]] = Registry(
     "calibration on a device",
     [
-        ("bcts", _scaling),
+        *((name, _scaling) for name in SCALINGS),
         ("beta", _beta),
         ("dirichlet", _dirichlet),
-        ("identity", _scaling),
         ("isotonic", _isotonic),
-        ("nbvs", _scaling),
-        ("platt", _scaling),
-        ("temperature", _scaling),
-        ("vector", _scaling),
     ],
 )

@@ -11,8 +11,6 @@ from abstain._numerics import ROUNDING, Registry
 from abstain.regions import Region
 from abstain.rules import DecisionRule
 
-__all__ = ["predicted", "withheld"]
-
 # Two classes as equal as this are equal, and the first of them is predicted.
 _TIED = 1e-15
 

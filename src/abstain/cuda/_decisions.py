@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, Missing
-from abstain.cuda._arrays import OnDevice, arrived, cupy
+from abstain.cuda._arrays import OnDevice, cupy, device_scores
 from abstain.cuda._calibrators import adapted, calibrated, unfit
 from abstain.cuda._choices import predicted, withheld
-from abstain.cuda._kernels import logistic_of, within
+from abstain.cuda._kernels import logistic_of, mark_rows
 from abstain.cuda._summary import check_fit, refuse, summary_of
 from abstain.estimation import Estimate
 from abstain.policy import Policy
@@ -22,8 +22,6 @@ from abstain.shift import ratio_of_priors
 
 if TYPE_CHECKING:
     from abstain.abstainer import Abstainer
-
-__all__ = ["DeviceDecisions", "apply", "decide"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +109,7 @@ def decide(
     """Adapt to rows on a device and choose which to withhold; see ``Abstainer.decide``."""
     refuse(**for_memory)
     summariser = abstainer.summariser()
-    given = arrived(scores, summariser.order)
+    given = device_scores(scores, summariser.order)
     with given.at_work():
         # A ranking is chosen by whole bins, so that nothing hangs on the rows inside them.
         ends = not (abstainer.metric_.ranks and abstainer.score is None)
@@ -124,19 +122,20 @@ def apply(
 ) -> DeviceDecisions:
     """Decide about rows on a device by a policy; see ``Policy.apply``."""
     refuse(**for_memory)
-    return _decided(policy, arrived(scores, policy.order), missing)
+    return _decided(policy, device_scores(scores, policy.order), missing)
 
 
 def _decided(policy: Policy, given: OnDevice, missing: Missing) -> DeviceDecisions:
     values, region = given.values, policy.region
     how = logistic_of(policy.calibrator) if values.ndim == 1 else None
     with given.at_work():
+        cp = cupy()
         if how is not None and isinstance(region, Interval):
-            mask, n_missing, n_wrong = within(
-                values, how, _ratios(policy), region.lower, region.upper
-            )
+            negative, positive = _ratios(policy).tolist()
+            ends = region.lower, region.upper
+            mask, counts = mark_rows(values, how, negative, positive, *ends)
+            n_missing, n_wrong = cp.asnumpy(counts).tolist()
         else:
-            cp = cupy()
             gaps, wrong = unfit(cp, policy.calibrator, values)
             n_missing, n_wrong = int(gaps.sum()), int(wrong.sum())
             proba = _probabilities(policy, values)

@@ -12,11 +12,9 @@ import numpy as np
 
 from abstain._inputs import FloatArray
 from abstain._kernels.bins import INFINITE, N_BINS, PARTS
-from abstain.calibration import Calibrator
+from abstain.calibration import SCALINGS
 from abstain.cuda._arrays import cupy
 from abstain.summaries import Bins, lower_edges
-
-__all__ = ["AS_THEY_ARE", "Logistic", "add_rows", "binned", "logistic_of", "mark_rows", "within"]
 
 # Rows whose count and steps are summed in one number of 64 bits: 27 for the count.
 _AT_A_TIME = 2**26
@@ -127,16 +125,15 @@ class Logistic(NamedTuple):
 AS_THEY_ARE = Logistic(0)
 
 
-def logistic_of(calibrator: Calibrator) -> Logistic | None:
+def logistic_of(calibrator: Any) -> Logistic | None:
     """Return what the kernels calibrate by themselves; None where they cannot."""
-    slope, bias = (getattr(calibrator, name, None) for name in ("slope_", "bias_"))
-    if slope is None or bias is None or calibrator.name == "beta" or len(slope) != 2:
+    if calibrator.name not in SCALINGS or len(calibrator.classes_) != 2:
         return None
     given = calibrator.scale == "probabilities"
     if given and calibrator.name == "identity":
         return AS_THEY_ARE
-    factors = float(slope[0]), -float(slope[1]), float(bias[0] - bias[1])
-    return Logistic(2 if given else 1, *factors)
+    (negative, positive), bias = calibrator.slope_.tolist(), calibrator.bias_
+    return Logistic(2 if given else 1, negative, -positive, float(bias[0] - bias[1]))
 
 
 def binned(values: Any, how: Logistic, *, ends: bool) -> tuple[Bins, int, int]:
@@ -183,26 +180,16 @@ def add_rows(values: Any, how: Logistic, *, ends: bool) -> tuple[Any, Any, Any]:
     return sums, found, unfit
 
 
-def within(
-    values: Any, how: Logistic, ratios: FloatArray, lower: float, upper: float
-) -> tuple[Any, int, int]:
+def mark_rows(
+    values: Any, how: Logistic, negative: float, positive: float, lower: float, upper: float
+) -> tuple[Any, Any]:
     """Tell which rows' adapted probability lies in an interval; those that have none do.
 
     Returns
     -------
-    cupy.ndarray of bool, int, int
+    cupy.ndarray of bool, cupy.ndarray of shape (2,)
         And how many rows are NaN, and how many cannot be.
     """
-    negative, positive = ratios.tolist()
-    out, unfit = mark_rows(values, how, negative, positive, lower, upper)
-    missing, wrong = cupy().asnumpy(unfit).tolist()
-    return out, missing, wrong
-
-
-def mark_rows(
-    values: Any, how: Logistic, negative: float, positive: float, lower: float, upper: float
-) -> tuple[Any, Any]:
-    """Return whether each row is withheld, and how many rows are unfit."""
     cp = cupy()
     out, unfit = cp.empty(len(values), bool), cp.zeros(2, cp.uint64)
     numbers = map(np.float64, (*how[1:], negative, positive, lower, upper))

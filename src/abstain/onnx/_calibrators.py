@@ -9,12 +9,10 @@ import numpy as np
 
 from abstain._inputs import ROW_SUM_TOLERANCE
 from abstain._numerics import Registry
-from abstain.calibration import FARTHEST
+from abstain.calibration import FARTHEST, SCALINGS
 from abstain.onnx._graph import Graph
 from abstain.policy import Policy
 from abstain.shift import ratio_of_priors
-
-__all__ = ["adapted", "calibrated", "checked"]
 
 
 def checked(graph: Graph, policy: Policy, columns: int) -> tuple[str, str]:
@@ -49,7 +47,7 @@ def checked(graph: Graph, policy: Policy, columns: int) -> tuple[str, str]:
 
 
 def calibrated(graph: Graph, policy: Policy, scores: str) -> str:
-    """Return the calibrated probabilities; mirrors ``to_logits`` and each calibrator.
+    """Return the calibrated probabilities; mirrors ``CheckedScores`` and each calibrator.
 
     Operation by operation, so that no more than the last digit of a logarithm or an exponential
     differs; of two classes with the positive one alone, as a column.
@@ -67,10 +65,10 @@ def calibrated(graph: Graph, policy: Policy, scores: str) -> str:
 def _scaling(graph: Graph, calibrator: Any, logits: str) -> str:
     if len(calibrator.classes_) > 2:
         return _scaled(graph, calibrator, logits)
-    (slope, other), (bias, above) = calibrator.slope_, calibrator.bias_
-    negative = graph.node("Mul", graph.columns(logits, 0), graph.constant(slope))
-    rest = graph.node("Add", negative, graph.constant(bias - above))
-    odds = graph.node("Mul", graph.columns(logits, 1), graph.constant(-other))
+    (negative, positive), bias = calibrator.slope_, calibrator.bias_
+    scaled = graph.node("Mul", graph.columns(logits, 0), graph.constant(negative))
+    rest = graph.node("Add", scaled, graph.constant(bias[0] - bias[1]))
+    odds = graph.node("Mul", graph.columns(logits, 1), graph.constant(-positive))
     odds = graph.node("Exp", graph.node("Add", odds, rest))
     one = graph.constant(1.0)
     return graph.node("Div", one, graph.node("Add", odds, one))
@@ -82,12 +80,12 @@ def _scaled(graph: Graph, calibrator: Any, logits: str) -> str:
 
 
 def _softmax(graph: Graph, logits: str) -> str:
-    shares = graph.node("Exp", graph.node("Sub", logits, graph.largest(logits)))
+    shares = graph.node("Exp", graph.node("Sub", logits, graph.top(logits, 1)))
     return graph.node("Div", shares, graph.sum_of_columns(shares))
 
 
 def _log_softmax(graph: Graph, logits: str) -> str:
-    away = graph.node("Sub", logits, graph.largest(logits))
+    away = graph.node("Sub", logits, graph.top(logits, 1))
     total = graph.sum_of_columns(graph.node("Exp", away))
     return graph.node("Sub", away, graph.node("Log", total))
 
@@ -107,14 +105,8 @@ def _isotonic(graph: Graph, calibrator: Any, logits: str) -> str:
     odds = _log_odds(graph, logits, n_classes)
     if n_classes == 2:
         return graph.as_column(_curve(graph, calibrator, 0, graph.column(odds, 1)))
-    values = graph.node(
-        "Concat",
-        *(
-            graph.as_column(_curve(graph, calibrator, i, graph.column(odds, i)))
-            for i in range(n_classes)
-        ),
-        axis=1,
-    )
+    curves = [_curve(graph, calibrator, i, graph.column(odds, i)) for i in range(n_classes)]
+    values = graph.node("Concat", *map(graph.as_column, curves), axis=1)
     total = graph.sum_of_columns(values)
     some = graph.node("Greater", total, graph.constant(0.0))
     divisor = graph.node("Where", some, total, graph.constant(1.0))
@@ -125,7 +117,7 @@ def _isotonic(graph: Graph, calibrator: Any, logits: str) -> str:
 
 def _log_odds(graph: Graph, logits: str, n_classes: int) -> str:
     """Return the log-odds of each class against the rest, none of them infinite."""
-    away = graph.node("Sub", logits, graph.largest(logits))
+    away = graph.node("Sub", logits, graph.top(logits, 1))
     first = graph.as_column(graph.node("ArgMax", away, axis=1, keepdims=0))
     top = graph.node("Equal", graph.constant([np.arange(n_classes)], np.int64), first)
     shares = graph.node("Where", top, graph.constant(0.0), graph.node("Exp", away))
@@ -150,7 +142,7 @@ def _curve(graph: Graph, calibrator: Any, curve: int, odds: str) -> str:
     rise = np.concatenate([[0.0], np.diff(y) / np.diff(x), [0.0]])
     passed = graph.node("GreaterOrEqual", graph.as_column(odds), graph.constant(x))
     counted = graph.node("Cast", passed, to=graph.onnx.TensorProto.INT64)
-    index = graph.node("ReduceSum", counted, graph.constant([1], np.int64), keepdims=0)
+    index = graph.sum_of_columns(counted, keepdims=0)
     start, height, slope = (
         graph.node("Gather", graph.constant(values), index)
         for values in (np.append(x[0], x), np.append(y[0], y), rise)
@@ -161,19 +153,14 @@ def _curve(graph: Graph, calibrator: Any, curve: int, odds: str) -> str:
 _CALIBRATORS: Registry[Callable[[Graph, Any, str], str]] = Registry(
     "calibration in ONNX",
     [
-        ("bcts", _scaling),
+        *((name, _scaling) for name in SCALINGS),
         ("beta", _beta),
         ("dirichlet", _dirichlet),
-        ("identity", _scaling),
         ("isotonic", _isotonic),
-        ("nbvs", _scaling),
-        ("platt", _scaling),
-        ("temperature", _scaling),
-        ("vector", _scaling),
     ],
 )
 #: What gives the positive class of two alone, as ``Calibrator.compact`` does.
-_OF_ONE = ("bcts", "identity", "isotonic", "nbvs", "platt", "temperature", "vector")
+_OF_ONE = (*SCALINGS, "isotonic")
 
 
 def adapted(graph: Graph, policy: Policy, proba: str) -> str:

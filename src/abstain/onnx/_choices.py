@@ -10,8 +10,6 @@ import numpy as np
 from abstain._numerics import ROUNDING, Registry
 from abstain.onnx._graph import TIED, Graph
 
-__all__ = ["REGIONS", "RULES"]
-
 
 def _argmax(graph: Graph, rule: Any, proba: str) -> str:
     return _first_highest(graph, proba, TIED)
@@ -24,7 +22,7 @@ def _best_gain(graph: Graph, rule: Any, proba: str) -> str:
 
 def _first_highest(graph: Graph, values: str, apart: float) -> str:
     """Return the first column of those that are as high as the highest, but for rounding."""
-    highest = graph.largest(values)
+    highest = graph.top(values, 1)
     less = graph.node("Mul", graph.node("Abs", highest), graph.constant(apart))
     high = graph.node("GreaterOrEqual", values, graph.node("Sub", highest, less))
     counted = graph.node("Cast", high, to=graph.onnx.TensorProto.DOUBLE)
@@ -76,7 +74,7 @@ def _in_boxes(graph: Graph, region: Any, proba: str, prediction: str) -> str:
     every = graph.node("Equal", within, graph.constant(lower.shape[1], np.int64))
     called = graph.node("Equal", graph.as_column(prediction), graph.constant(columns, np.int64))
     hits = graph.node("Cast", graph.node("And", every, called), to=graph.onnx.TensorProto.INT64)
-    total = graph.node("ReduceSum", hits, graph.constant([1], np.int64), keepdims=0)
+    total = graph.sum_of_columns(hits, keepdims=0)
     return graph.node("Greater", total, graph.constant(0, np.int64))
 
 
@@ -124,12 +122,11 @@ def _plogp(graph: Graph, weight: str, proba: str) -> str:
     """Return the sum over columns of ``weight * log(proba)``; 0 log 0 is 0."""
     safe = graph.node("Max", proba, graph.constant(np.finfo(np.float64).tiny))
     terms = graph.node("Mul", weight, graph.node("Log", safe))
-    return graph.node("ReduceSum", terms, graph.constant([1], np.int64), keepdims=0)
+    return graph.sum_of_columns(terms, keepdims=0)
 
 
 def _top_sum(graph: Graph, proba: str, k: int) -> str:
-    largest = graph.top(proba, k)
-    return graph.node("ReduceSum", largest, graph.constant([1], np.int64), keepdims=0)
+    return graph.sum_of_columns(graph.top(proba, k), keepdims=0)
 
 
 def _at_least(graph: Graph, value: str, edge: float) -> str:

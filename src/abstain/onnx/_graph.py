@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["TIED", "Graph"]
-
 # Rows this close to an edge, relative to it, are on it: the last digit of a logarithm or an
 # exponential differs between libraries. Rules of this version have edges that no row was near
 # (``clear_edge``), those of earlier ones the score of a row.
@@ -44,8 +42,8 @@ class Graph:
         self.constants.append(self.onnx.numpy_helper.from_array(array, name))
         return name
 
-    def sum_of_columns(self, value: str) -> str:
-        return self.node("ReduceSum", value, self.constant([1], np.int64), keepdims=1)
+    def sum_of_columns(self, value: str, *, keepdims: int = 1) -> str:
+        return self.node("ReduceSum", value, self.constant([1], np.int64), keepdims=keepdims)
 
     def column(self, value: str, index: int) -> str:
         return self.node("Gather", value, self.constant(index, np.int64), axis=1)
@@ -53,9 +51,6 @@ class Graph:
     def columns(self, value: str, index: int) -> str:
         """Return a column with its axis."""
         return self.node("Gather", value, self.constant([index], np.int64), axis=1)
-
-    def largest(self, value: str) -> str:
-        return self.top(value, 1)
 
     def top(self, value: str, k: int) -> str:
         """Return the k largest of each row, the largest first."""
@@ -72,5 +67,4 @@ class Graph:
     def every_column(self, mask: str) -> str:
         """Return, as a column, whether all columns of a row are true."""
         failed = self.node("Cast", self.node("Not", mask), to=self.onnx.TensorProto.INT64)
-        count = self.node("ReduceSum", failed, self.constant([1], np.int64), keepdims=1)
-        return self.node("Equal", count, self.constant(0, np.int64))
+        return self.node("Equal", self.sum_of_columns(failed), self.constant(0, np.int64))

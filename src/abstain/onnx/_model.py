@@ -14,8 +14,6 @@ from abstain.onnx._choices import REGIONS, RULES
 from abstain.onnx._graph import Graph
 from abstain.policy import Policy
 
-__all__ = ["merge_with_model", "to_onnx"]
-
 OPSET = 18
 # Before each key of the metadata, so that a classifier's own are left alone.
 KEY = "abstain."
@@ -91,7 +89,8 @@ def to_onnx(policy: Policy, *, columns: int | None = None, opset: int = OPSET) -
     )
     model = onnx.helper.make_model(made, opset_imports=[onnx.helper.make_opsetid("", opset)])
     model.ir_version = min(model.ir_version, 9)  # what runtimes since onnxruntime 1.17 read
-    _describe(onnx, model, policy, columns=columns, inputs={"scores": _said_of_scores(policy)})
+    said = f"{policy.calibrator.scale} of the classifier, float32; see columns for their order"
+    _describe(onnx, model, policy, columns=columns, inputs={"scores": said})
     onnx.checker.check_model(model)
     return model
 
@@ -185,10 +184,6 @@ def _describe(
         f"{policy.region.describe()}, predicts {policy.rule.describe()}. Made by abstain "
         f"{policy.version} at {policy.created}; facts are in the metadata under {KEY!r}."
     )
-
-
-def _said_of_scores(policy: Policy) -> str:
-    return f"{policy.calibrator.scale} of the classifier, float32; see columns for their order"
 
 
 def _score_output(model: Any, policy: Policy, output: str | None) -> Any:

@@ -11,21 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from abstain._inputs import ROW_SUM_TOLERANCE
+from abstain._inputs import ROW_SUM_TOLERANCE, FloatArray
 from abstain._numerics import Registry
-from abstain.calibration import FARTHEST
+from abstain.calibration import FARTHEST, SCALINGS
 from abstain.policy import Policy
 from abstain.shift import ratio_of_priors
 from abstain.sql._steps import Steps
-
-__all__ = ["adapted", "calibrated", "checked"]
 
 _WIDEST_LOGIT = 1e100
 # A probability above this is in no row that sums to 1, and of fewer the sum is a number.
 _LARGEST_PROBA = 2.0
 
 
-def checked(sql: Steps, policy: Policy, dtype: Any) -> list[str]:
+def checked(sql: Steps, policy: Policy) -> list[str]:
     """Return the scores in double precision, a column per class in the order of the classes.
 
     Probabilities sum to 1 as those of ``check_scores`` do, logits are none of them immense.
@@ -102,9 +100,9 @@ def calibrated(sql: Steps, policy: Policy, scores: list[str], dtype: Any) -> lis
 def _scaling(sql: Steps, calibrator: Any, logits: list[str]) -> list[str]:
     if len(logits) > 2:
         return _scaled(sql, calibrator, logits)
-    (slope, other), (bias, above) = calibrator.slope_, calibrator.bias_
-    rest = sql.add(sql.times(sql(logits[0]), slope), sql.number(bias - above))
-    odds = sql.add(sql.times(sql(logits[1]), -other), sql.exp.Paren(this=rest))
+    (negative, positive), bias = calibrator.slope_, calibrator.bias_
+    rest = sql.add(sql.times(sql(logits[0]), negative), sql.number(bias[0] - bias[1]))
+    odds = sql.add(sql.times(sql(logits[1]), -positive), sql.exp.Paren(this=rest))
     return [sql.one(sql.logistic(sql(sql.one(odds))))]
 
 
@@ -146,10 +144,7 @@ def _dirichlet(sql: Steps, calibrator: Any, logits: list[str]) -> list[str]:
     return _softmax(
         sql,
         [
-            sql.add(
-                sql.sum([sql.times(sql(log), w) for log, w in zip(logs, weights, strict=True)]),
-                sql.number(bias),
-            )
+            sql.add(sql.weighted_sum(logs, weights), sql.number(bias))
             for weights, bias in zip(calibrator.matrix_.T, calibrator.bias_, strict=True)
         ],
     )
@@ -160,32 +155,19 @@ def _isotonic(sql: Steps, calibrator: Any, logits: list[str]) -> list[str]:
     if len(logits) == 2:
         return [sql.one(_curve(sql, calibrator, 0, odds[1]))]
     values = sql.step([_curve(sql, calibrator, i, one) for i, one in enumerate(odds)])
-    total = sql.one(sql.sum(sql.all(values)))
-    return sql.step(
-        [
-            sql.case(
-                [
-                    (
-                        sql.more(sql(total), sql.number(0.0)),
-                        sql.share(sql(value), sql(total), len(values)),
-                    ),
-                    (sql.missing(sql(total)), sql.null()),
-                ],
-                sql.number(1 / len(values)),
-            )
-            for value in values
-        ]
-    )
+    total, n = sql.one(sql.sum(sql.all(values))), len(values)
+
+    def even() -> Any:
+        return sql.case([(sql.missing(sql(total)), sql.null())], sql.number(1 / n))
+
+    return sql.step([_share_or(sql, value, total, n, even()) for value in values])
 
 
 def _log_odds(sql: Steps, logits: list[str]) -> list[str]:
     """Return the log-odds of each class against the rest, none of them infinite."""
     away = _away(sql, sql.all(logits))
-    top = sql.one(
-        sql.case(
-            [(sql.equal(sql(one), sql.number(0.0)), sql.whole(i)) for i, one in enumerate(away)]
-        )
-    )
+    highest = [sql.equal(one, sql.number(0.0)) for one in sql.all(away)]
+    top = sql.one(sql.number_of_first(highest))
 
     def is_top(i: int) -> Any:
         return sql.equal(sql(top), sql.whole(i))
@@ -237,36 +219,55 @@ def _curve(sql: Steps, calibrator: Any, curve: int, odds: str) -> Any:
     if len(x) == 0:
         power = sql.exp.Exp(this=sql.exp.Neg(this=sql(odds)))
         return sql.divide(sql.number(1.0), sql.add(sql.number(1.0), power))
+    value = pieces(sql, x, y, lambda: sql(odds), lambda k: sql.less(sql(odds), sql.number(x[k])))
+    return sql.case([(sql.missing(sql(odds)), sql.null())], value)
+
+
+def pieces(
+    sql: Steps,
+    x: FloatArray,
+    y: FloatArray,
+    odds: Callable[[], Any],
+    before: Callable[[int], Any],
+) -> Any:
+    """Return a curve through knots at some odds, flat beyond its ends, as a tree of its pieces.
+
+    Parameters
+    ----------
+    sql : Steps
+        The query in the making.
+    x, y : ndarray of shape (n_knots,)
+        The knots.
+    odds : callable
+        Gives the expression of the odds anew.
+    before : callable
+        Tells by an expression whether a row is before a knot, given its number.
+    """
     rise = np.append(np.diff(y) / np.diff(x), 0.0)
 
     def piece(k: int) -> Any:
         if k < 0 or rise[k] == 0:
             return sql.number(y[max(k, 0)])
-        away = sql.subtract(sql(odds), sql.number(x[k]))
+        away = sql.subtract(odds(), sql.number(x[k]))
         return sql.add(sql.times(away, rise[k]), sql.number(y[k]))
 
     def tree(begin: int, end: int) -> Any:
+        """Return the pieces from begin on, up to but without end."""
         if end - begin == 1:
             return piece(begin)
         middle = (begin + end) // 2
-        before = sql.less(sql(odds), sql.number(x[middle]))
-        return sql.case([(before, tree(begin, middle))], tree(middle, end))
+        return sql.case([(before(middle), tree(begin, middle))], tree(middle, end))
 
-    return sql.case([(sql.missing(sql(odds)), sql.null())], tree(-1, len(x)))
+    return tree(-1, len(x))
 
 
 _CALIBRATORS: Registry[Callable[[Steps, Any, list[str]], list[str]]] = Registry(
     "calibration in SQL",
     [
-        ("bcts", _scaling),
+        *((name, _scaling) for name in SCALINGS),
         ("beta", _beta),
         ("dirichlet", _dirichlet),
-        ("identity", _scaling),
         ("isotonic", _isotonic),
-        ("nbvs", _scaling),
-        ("platt", _scaling),
-        ("temperature", _scaling),
-        ("vector", _scaling),
     ],
 )
 
@@ -280,15 +281,19 @@ def adapted(sql: Steps, policy: Policy, proba: list[str]) -> list[str]:
         (above,) = sql.step([sql.times(sql(p), weights[1])])
         rest = sql.times(sql.subtract(sql.number(1.0), sql(p)), weights[0], least=1e-16)
         total = sql.one(sql.add(rest, sql(above)))
-        moved = sql.one(_moved(sql, above, total, p, most))
+        moved = sql.one(_share_or(sql, above, total, most, sql(p)))
         return sql.step([sql.subtract(sql.number(1.0), sql(moved)), sql(moved)])
     weighted = sql.step([sql.times(sql(p), w) for p, w in zip(proba, weights, strict=True)])
     total = sql.one(sql.sum(sql.all(weighted)))
     return sql.step(
-        [_moved(sql, part, total, p, most) for part, p in zip(weighted, proba, strict=True)]
+        [
+            _share_or(sql, part, total, most, sql(p))
+            for part, p in zip(weighted, proba, strict=True)
+        ]
     )
 
 
-def _moved(sql: Steps, part: str, total: str, before: str, most: float) -> Any:
+def _share_or(sql: Steps, part: str, total: str, most: float, otherwise: Any) -> Any:
+    """Return a part of a total of at most so much; something else where that is 0."""
     there = sql.more(sql(total), sql.number(0.0))
-    return sql.case([(there, sql.share(sql(part), sql(total), most))], sql(before))
+    return sql.case([(there, sql.share(sql(part), sql(total), most))], otherwise)

@@ -1,6 +1,7 @@
 """From probabilities to predictions and what is withheld, in steps: rules, regions and scores.
 
-Rows closer to an edge than ``TIED`` are on it, as in the ONNX graph.
+Rows closer to an edge than ``TIED`` are on it, as in the ONNX graph. The most probable class is
+the first of those that are equal to the last digit, as in ``Policy.apply``.
 """
 
 from __future__ import annotations
@@ -13,36 +14,26 @@ import numpy as np
 from abstain._numerics import ROUNDING, Registry
 from abstain.sql._steps import Steps
 
-__all__ = ["REGIONS", "RULES", "SCORES"]
-
 # Rows this close to an edge, relative to it, are on it: the last digit of a logarithm or an
 # exponential differs between engines.
 TIED = 1e-15
 
 
 def _argmax(sql: Steps, rule: Any, proba: list[str]) -> str:
-    return _first_highest(sql, proba, TIED)
+    highest = sql.one(sql.greatest(sql.all(proba)))
+    return _first_reaching(sql, proba, highest)
 
 
 def _best_gain(sql: Steps, rule: Any, proba: list[str]) -> str:
-    gains = sql.step([_gain(sql, proba, column) for column in rule.gains.T])
-    return _first_highest(sql, gains, ROUNDING)
+    """Return the number of the first gain that is as high as the highest, but for rounding."""
+    gains = sql.step([sql.weighted_sum(proba, column) for column in rule.gains.T])
+    highest = sql.one(sql.greatest(sql.all(gains)))
+    less = sql.times(sql.size(sql(highest)), ROUNDING)
+    return _first_reaching(sql, gains, sql.one(sql.subtract(sql(highest), less)))
 
 
-def _gain(sql: Steps, proba: list[str], worth: Any) -> Any:
-    return sql.sum([sql.times(sql(p), w) for p, w in zip(proba, worth, strict=True)])
-
-
-def _first_highest(sql: Steps, values: list[str], apart: float) -> str:
-    """Return the number of the first that is as high as the highest, but for rounding."""
-    highest = sql.one(sql.greatest(sql.all(values)))
-    less = sql.times(sql.size(sql(highest)), apart)
-    least = sql.one(sql.subtract(sql(highest), less))
-    return sql.one(
-        sql.case(
-            [(sql.reaches(sql(value), sql(least)), sql.whole(i)) for i, value in enumerate(values)]
-        )
-    )
+def _first_reaching(sql: Steps, values: list[str], least: str) -> str:
+    return sql.one(sql.number_of_first([sql.reaches(one, sql(least)) for one in sql.all(values)]))
 
 
 def _threshold(sql: Steps, rule: Any, proba: list[str]) -> str:
@@ -63,14 +54,8 @@ def _in_interval(sql: Steps, region: Any, proba: list[str], prediction: str) -> 
 
 
 def _gains(sql: Steps, region: Any, proba: list[str], prediction: str) -> Any:
-    score = sql.one(
-        sql.case(
-            [
-                (sql.equal(sql(prediction), sql.whole(i)), _gain(sql, proba, worth))
-                for i, worth in enumerate(region.gains.T)
-            ]
-        )
-    )
+    gains = [sql.weighted_sum(proba, worth) for worth in region.gains.T]
+    score = sql.one(sql.by_number(prediction, gains))
     return _at_least(sql, sql(score), region.threshold)
 
 
@@ -149,14 +134,8 @@ def _top(sql: Steps, values: list[str], k: int) -> list[str]:
     """Return the k largest of a row, the largest first: each is found, then put below all."""
     found = [sql.one(sql.greatest(sql.all(values)))]
     while len(found) < k:
-        place = sql.one(
-            sql.case(
-                [
-                    (sql.equal(sql(value), sql(found[-1])), sql.whole(i))
-                    for i, value in enumerate(values)
-                ]
-            )
-        )
+        highest = [sql.equal(value, sql(found[-1])) for value in sql.all(values)]
+        place = sql.one(sql.number_of_first(highest))
         values = sql.step(
             [
                 sql.case([(sql.equal(sql(place), sql.whole(i)), sql.number(-1.0))], sql(value))

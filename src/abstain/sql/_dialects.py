@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["DIALECTS", "Dialect", "dialect_of", "package"]
-
 
 @dataclass(frozen=True)
 class Dialect:

@@ -8,12 +8,11 @@ guarded where that can happen, by what NumPy would have returned.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import frexp, inf, isinf
+from functools import reduce
+from math import frexp, isinf
 from typing import Any
 
 from abstain.sql._dialects import Dialect, package
-
-__all__ = ["Expressions"]
 
 #: Beyond these an exponential is infinite, or 0.
 LARGEST_POWER, SMALLEST_POWER = 709.782712893384, -745.1332191019411
@@ -34,7 +33,7 @@ class Expressions:
         """Return a double as a literal that every bit of is read."""
         value = float(value) + 0.0  # no negative zero
         if self.dialect.exact_literals:
-            return self.double(self.exp.Literal.string(_spelled(value)))
+            return self.double(self.exp.Literal.string(repr(value).replace("inf", "Infinity")))
         if isinf(value):
             return self.exp.Literal.number("9e999" if value > 0 else "-9e999")
         if value == int(value) and abs(value) < 2**53:
@@ -88,10 +87,7 @@ class Expressions:
 
     def sum(self, terms: Sequence[Any]) -> Any:
         """Add from the first to the last, in the order NumPy adds columns in."""
-        total = terms[0]
-        for term in terms[1:]:
-            total = self.add(total, term)
-        return total
+        return reduce(self.add, terms)
 
     def times(self, value: Any, factor: float, *, least: float = _SMALLEST) -> Any:
         """Multiply by a number; ``least`` is the least size of a value that is not 0."""
@@ -214,10 +210,11 @@ class Expressions:
             self.exp.Paren(this=one) if len(conditions) > 1 and isinstance(one, inner) else one
             for one in conditions
         ]
-        joined = parts[0]
-        for part in parts[1:]:
-            joined = kind(this=joined, expression=part)
-        return joined
+        return reduce(lambda joined, part: kind(this=joined, expression=part), parts)
+
+    def number_of_first(self, conditions: Sequence[Any]) -> Any:
+        """Return the number of the first condition that holds."""
+        return self.case([(condition, self.whole(i)) for i, condition in enumerate(conditions)])
 
     def case(self, branches: Sequence[tuple[Any, Any]], otherwise: Any = None) -> Any:
         """Return the value of the first branch whose condition holds."""
@@ -245,9 +242,3 @@ class Expressions:
         kinds = (self.exp.Binary, self.exp.Unary, self.exp.Between, self.exp.Case)
         loose = isinstance(value, kinds) and not isinstance(value, self.exp.Paren)
         return self.exp.Paren(this=value) if loose else value
-
-
-def _spelled(value: float) -> str:
-    if isinf(value):
-        return "Infinity" if value == inf else "-Infinity"
-    return repr(value)

@@ -11,8 +11,6 @@ from abstain.policy import Policy
 from abstain.sql._dialects import Dialect
 from abstain.sql._steps import OURS
 
-__all__ = ["check_columns", "check_labels", "check_scores", "check_table", "output_names"]
-
 #: PostgreSQL cuts longer names, so that two of them may become one.
 _LONGEST = 63
 # Beyond these BigQuery keeps no column.
@@ -89,7 +87,7 @@ def _check_text(text: str, what: str) -> None:
 
 
 def output_names(
-    policy: Policy, dialect: Dialect, prefix: str | None, taken: Iterable[str], proba: bool
+    policy: Policy, dialect: Dialect, prefix: str | None, theirs: Iterable[str], proba: bool
 ) -> list[str]:
     """Return what the columns of ours are called: probabilities, prediction, abstain, policy.
 
@@ -100,7 +98,7 @@ def output_names(
     plain += ["prediction", "abstain", "policy"]
     if prefix is not None:
         _check_text(prefix, "`prefix`")
-    known = {name.lower() for name in taken}
+    known = {name.lower() for name in theirs}
     for before in ("", "abstain_") if prefix is None else (prefix,):
         names = _distinct([before + name for name in plain], dialect)
         if not known & {name.lower() for name in names}:

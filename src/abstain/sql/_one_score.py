@@ -8,6 +8,7 @@ them are computed, and agree but for rounding.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -17,15 +18,15 @@ from abstain._inputs import FloatArray
 from abstain._numerics import Registry
 from abstain.policy import Policy
 from abstain.shift import ratio_of_priors
-from abstain.sql._curves import log_forms, raw_knots, raw_turns
+from abstain.sql._calibrators import pieces
 from abstain.sql._runs import runs
 from abstain.sql._steps import Steps
-
-__all__ = ["OneScore"]
 
 Run = tuple[float, float]
 _GRID, _WIDE = 257, 60.0
 _WIDEST_LOGIT = 1e100
+# Log-odds beyond this are as good as infinite.
+_SURE = 1e4
 _LEAST_PROBA = 1e-100
 
 
@@ -62,8 +63,8 @@ class OneScore:
         labels = self.policy.classes.tolist()
         prediction = sql.case(
             [
-                (self._within(where), label)
-                for where, label in zip(by_class, sql_labels(sql, labels), strict=True)
+                (self._within(where), sql_label(sql, label))
+                for where, label in zip(by_class, labels, strict=True)
                 if where
             ]
         )
@@ -97,7 +98,7 @@ class OneScore:
     def _points(self) -> NDArray[Any]:
         """Return scores between which the probability only rises or only falls."""
         low, high = np.array(self.whole, dtype=self.dtype)
-        turns = raw_turns(self.policy.calibrator)
+        turns = _raw_turns(self.policy.calibrator)
         # Some more, which cost nothing.
         between = np.linspace(max(low, -_WIDE), min(high, _WIDE), _GRID)
         points = np.concatenate([[low, high], turns, between]).astype(self.dtype)
@@ -125,42 +126,44 @@ class OneScore:
         against = float(weights[0] / weights[1])
         if policy.calibrator.name == "isotonic":
             return self._curve(policy.calibrator, against)
-        odds = log_forms(policy.calibrator)
+        odds = _log_forms(policy.calibrator)
         return self._logistic(odds, against)
 
     def _logistic(self, form: tuple[float, float, float], against: float) -> Any:
         """Return ``1 / (1 + against * exp(-(a log p - b log(1 - p) + c)))``."""
         sql, (a, b, c) = self.sql, form
         shift = sql.number(np.log(against) - c)
-        for_, other = self._logarithms()
-        odds = shift if for_ is None else sql.add(sql.times(for_, -a), shift)
-        if other is not None and b:
-            odds = sql.add(sql.times(other, b, least=1e-20), odds)
+        slope = min((abs(one) for one in (a, b) if one), default=1.0)
+        log_p, log_rest = self._logarithms(slope)
+        odds = sql.add(sql.times(log_p, -a), shift)
+        if log_rest is not None and b:
+            odds = sql.add(sql.times(log_rest, b, least=1e-20), odds)
         if (total := self._excess()) is not None and a != b:
             odds = sql.add(sql.times(total, a - b, least=1e-20), odds)
         return sql.divide(sql.number(1.0), sql.add(sql.number(1.0), sql.bounded_power(odds)))
 
-    def _logarithms(self) -> tuple[Any, Any]:
-        """Return what stands for log p and log(1 - p) in the form of the calibrator."""
+    def _logarithms(self, slope: float) -> tuple[Any, Any]:
+        """Return what stands for log p and log(1 - p) where they are multiplied by so much."""
         sql, calibrator = self.sql, self.policy.calibrator
         if calibrator.scale == "probabilities":
             rest = sql.subtract(sql.number(1.0), sql.score(0))
             return self._floored_log(sql.score(0)), self._floored_log(rest)
         if calibrator.name not in ("beta", "dirichlet"):
-            return self._logit(), None
+            return self._logit(slope), None
         both = []
         for sign in (1.0, -1.0):
-            power = sql.exp.Exp(this=sql.exp.Neg(this=sql.exp.Paren(this=self._reach())))
-            below = sql.least([sql.multiply(self._logit(), sql.number(sign)), sql.number(0.0)])
+            reach = sql.least([sql.size(sql.score(0)), sql.number(700.0)])
+            power = sql.exp.Exp(this=sql.exp.Neg(this=sql.exp.Paren(this=reach)))
+            below = sql.least(
+                [sql.multiply(self._logit(slope), sql.number(sign)), sql.number(0.0)]
+            )
             both.append(sql.subtract(below, sql.logarithm(sql.add(sql.number(1.0), power))))
         return both[0], both[1]
 
-    def _reach(self) -> Any:
-        return self.sql.least([self.sql.size(self.sql.score(0)), self.sql.number(700.0)])
-
-    def _logit(self) -> Any:
+    def _logit(self, slope: float) -> Any:
+        """Return the logit, none beyond the widest where that is to be seen."""
         sql = self.sql
-        if sql.dialect.infinite:
+        if sql.dialect.infinite and slope * _WIDEST_LOGIT > _SURE:
             return sql.score(0)
         inner = sql.least([sql.score(0), sql.number(_WIDEST_LOGIT)])
         return sql.greatest([inner, sql.number(-_WIDEST_LOGIT)])
@@ -186,24 +189,8 @@ class OneScore:
         if not len(x):
             given = calibrator.scale == "probabilities"
             return self._logistic((1.0, 1.0 if given else 0.0, 0.0), against)
-        rise = np.append(np.diff(y) / np.diff(x), 0.0)
-        raw = self._passed_at(x, raw_knots(calibrator))
-
-        def piece(k: int) -> Any:
-            if k < 0 or rise[k] == 0:
-                return sql.number(y[max(k, 0)])
-            away = sql.subtract(self._log_odds(), sql.number(x[k]))
-            return sql.add(sql.times(away, rise[k]), sql.number(y[k]))
-
-        def tree(begin: int, end: int) -> Any:
-            """Return the pieces from begin on, up to but without end."""
-            if end - begin == 1:
-                return piece(begin)
-            middle = (begin + end) // 2
-            before = sql.less(sql.score(0), sql.number(raw[middle]))
-            return sql.case([(before, tree(begin, middle))], tree(middle, end))
-
-        p = tree(-1, len(x))
+        raw = self._passed_at(x, _raw_knots(calibrator))
+        p = pieces(sql, x, y, self._log_odds, lambda k: sql.less(sql.score(0), sql.number(raw[k])))
         if against == 1:
             return p
         one = sql.number(1.0)
@@ -226,12 +213,8 @@ class OneScore:
         return sql.subtract(self._floored_log(sql.score(0)), self._floored_log(rest))
 
 
-def sql_labels(sql: Steps, labels: list[Any]) -> list[Any]:
-    """Return class labels as literals of their kind."""
-    return [_label(sql, label) for label in labels]
-
-
-def _label(sql: Steps, label: Any) -> Any:
+def sql_label(sql: Steps, label: Any) -> Any:
+    """Return a class label as a literal of its kind."""
     if isinstance(label, bool):
         return sql.truth(label)
     if isinstance(label, int) and -(2**63) < label < 2**63:
@@ -243,16 +226,44 @@ def _label(sql: Steps, label: Any) -> Any:
 
 def _merged(found: list[tuple[float, float, int]], chosen: Callable[[int], Any]) -> list[Run]:
     """Return the runs with a chosen answer, those beside one another as one."""
-    merged: list[Run] = []
-    before = False
-    for low, high, code in found:
-        now = bool(chosen(code))
-        if now and before:
-            merged[-1] = merged[-1][0], high
-        elif now:
-            merged.append((low, high))
-        before = now
-    return merged
+    parts = [[*part] for yes, part in groupby(found, lambda run: bool(chosen(run[2]))) if yes]
+    return [(part[0][0], part[-1][1]) for part in parts]
+
+
+def _log_forms(calibrator: Any) -> tuple[float, float, float]:
+    """Return a, b and c: the calibrated log-odds are ``a log p - b log(1 - p) + c``.
+
+    Of scalings of one logit, which has the place of log p, b is 0.
+    """
+    if calibrator.name == "dirichlet":
+        matrix, bias = calibrator.matrix_, calibrator.bias_
+        a, b = matrix[1, 1] - matrix[1, 0], matrix[0, 0] - matrix[0, 1]
+    else:
+        bias = calibrator.bias_
+        b, a = calibrator.slope_
+        if calibrator.scale == "logits" and calibrator.name != "beta":
+            b = 0.0
+    return float(a), float(b), float(bias[1] - bias[0])
+
+
+def _raw_knots(calibrator: Any) -> FloatArray:
+    """Return the raw scores at which an isotonic curve bends."""
+    odds = calibrator.thresholds_
+    if calibrator.scale == "logits":
+        return np.asarray(odds)
+    raw: FloatArray = 1 / (1 + np.exp(-odds))
+    return raw
+
+
+def _raw_turns(calibrator: Any) -> FloatArray:
+    """Return raw scores between which the calibrated probability only rises or only falls."""
+    if calibrator.name == "isotonic":
+        return _raw_knots(calibrator)
+    a, b, _ = _log_forms(calibrator)
+    if not a * b < 0:
+        return np.empty(0)
+    p = a / (a - b)
+    return np.array([p if calibrator.scale == "probabilities" else np.log(p / (1 - p))])
 
 
 def _zeros(gains: FloatArray) -> list[float]:

@@ -16,10 +16,8 @@ from abstain.sql._names import (
     check_table,
     output_names,
 )
-from abstain.sql._one_score import OneScore, sql_labels
+from abstain.sql._one_score import OneScore, sql_label
 from abstain.sql._steps import Steps
-
-__all__ = ["to_sql"]
 
 Precision = Literal["float64", "float32"]
 # Engines read expressions of up to a thousand operations in one another.
@@ -108,8 +106,7 @@ def to_sql(
         raise ValueError(f'`dtype` must be "float64" or "float32"; got {dtype!r}.')
     _check_expressible(policy)
     check_labels(policy)
-    taken = columns if kept is None else kept
-    names = output_names(policy, engine, prefix, taken, probabilities)
+    names = output_names(policy, engine, prefix, columns if kept is None else kept, probabilities)
     steps = Steps(engine, parts, columns, kept)
     if len(columns) == 1:
         rule = OneScore(steps, policy, dtype)
@@ -123,15 +120,13 @@ def to_sql(
 
 def _in_steps(sql: Steps, policy: Policy, dtype: Any, probabilities: bool) -> list[Any]:
     """Return the columns of a rule on a score column per class, after the steps they take."""
-    proba = adapted(sql, policy, calibrated(sql, policy, checked(sql, policy, dtype), dtype))
+    proba = adapted(sql, policy, calibrated(sql, policy, checked(sql, policy), dtype))
     prediction = RULES[policy.rule.kind](sql, policy.rule, proba)
     withheld = REGIONS[policy.region.kind](sql, policy.region, proba, prediction)
-    labels = sql_labels(sql, policy.classes.tolist())
-    label = sql.case(
-        [(sql.equal(sql(prediction), sql.whole(i)), label) for i, label in enumerate(labels)]
-    )
+    labels = [sql_label(sql, label) for label in policy.classes.tolist()]
     abstain = sql.either([sql.missing(sql(proba[0])), withheld])
-    return [*(sql.all(proba) if probabilities else []), label, abstain]
+    shown = sql.all(proba) if probabilities else []
+    return [*shown, sql.by_number(prediction, labels), abstain]
 
 
 def _check_expressible(policy: Policy) -> None:

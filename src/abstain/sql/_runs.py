@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Keys", "runs"]
-
 Keys = NDArray[np.int64]
 # Between two neighbours that differ so many more are asked, until nothing lies between.
 _BETWEEN = 64
@@ -69,15 +67,8 @@ def runs(
         keys, answers = _refined(asked, keys, about, dtype)
     begins = np.flatnonzero(np.append(True, answers[1:] != answers[:-1]))
     ends = np.append(begins[1:], len(keys)) - 1
-    first, last = to_values(keys[begins], dtype), to_values(keys[ends], dtype)
-    return list(
-        zip(
-            first.astype(float).tolist(),
-            last.astype(float).tolist(),
-            answers[begins].tolist(),
-            strict=True,
-        )
-    )
+    first, last = (to_values(keys[at], dtype).astype(float).tolist() for at in (begins, ends))
+    return list(zip(first, last, answers[begins].tolist(), strict=True))
 
 
 def _refined(

@@ -12,8 +12,6 @@ from typing import Any
 from abstain.sql._dialects import Dialect
 from abstain.sql._expressions import Expressions
 
-__all__ = ["OURS", "Steps"]
-
 #: What the names of columns that only the query itself reads begin with.
 OURS = "abstain__"
 _TABLE = "t"
@@ -72,6 +70,17 @@ class Steps(Expressions):
         """Return columns of steps, each to be read once."""
         return [self(name) for name in names]
 
+    def weighted_sum(self, names: Sequence[str], weights: Any) -> Any:
+        """Add columns of steps, each times a number."""
+        pairs = zip(names, weights, strict=True)
+        return self.sum([self.times(self(name), weight) for name, weight in pairs])
+
+    def by_number(self, name: str, values: Sequence[Any]) -> Any:
+        """Return, of some values, the one whose number a column of a step holds."""
+        return self.case(
+            [(self.equal(self(name), self.whole(i)), value) for i, value in enumerate(values)]
+        )
+
     def select(self, outputs: Mapping[str, Any]) -> str:
         """Return the query whose last step gives the outputs by their names."""
         told = [self._called(value, name) for name, value in outputs.items()]
@@ -84,12 +93,10 @@ class Steps(Expressions):
 
     def _by_except(self, told: list[Any]) -> Any:
         """Carry the table's columns through all steps, and leave out those of the steps."""
-        names = [self._named(name) for step in self.steps for name, _ in step]
-        carried = [self.exp.Star()] if self.kept is None else self._kept()
-        last: Any = [self.exp.Star(except_=names)]
-        if self.kept is not None:
-            last = [self.exp.column(self._named(name)) for name in self.kept]
-        return self._chained(carried, [*last, *told])
+        if self.kept is None:
+            names = [self._named(name) for step in self.steps for name, _ in step]
+            return self._chained([self.exp.Star()], [self.exp.Star(except_=names), *told])
+        return self._chained(self._kept(), [*self.all(self.kept), *told])
 
     def _by_rowid(self, told: list[Any]) -> Any:
         """Carry the number of the row, and find it again in the table."""
