@@ -15,6 +15,8 @@ from abstain.datasets import screening_clinic
 
 PACKAGE = Path(abstain.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
+# What users listen to keeps the name it has had.
+NAMED = {"deciding": "flow"}
 FLOW = """
 import logging, sys
 from abstain import Abstainer

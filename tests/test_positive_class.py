@@ -174,7 +174,7 @@ def test_given_classes_end_with_the_positive_one(clinic, p):
     assert last.positive_ == "cancer"
     other = Abstainer("f1", **HOW, positive="healthy").fit(two, y, classes=names)
     assert other.positive_ == "healthy"
-    assert other._order.columns.tolist() == names
+    assert other.order_.columns.tolist() == names
     one = other.decide(1 - p[1])
     np.testing.assert_allclose(
         one.proba, other.decide(np.column_stack([1 - p[1], p[1]])).proba, atol=1e-7

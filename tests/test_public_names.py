@@ -81,6 +81,7 @@ PUBLIC = {
         "simulate_binary_normal",
         "simulate_four_class_normal",
     ],
+    "abstain.deciding": [],
     "abstain.decisions": [
         "Decisions",
     ],

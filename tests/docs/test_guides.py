@@ -41,6 +41,7 @@ MARKS = {
         for page, package in PEERS.items()
     },
     "deep-net": [needs("torch"), needs("onnxruntime")],
+    "ecosystem": [needs("torch"), needs("onnxruntime")],
     "dask": [
         needs("dask"),
         pytest.mark.filterwarnings("ignore:The inplace keyword:DeprecationWarning"),
