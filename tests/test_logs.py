@@ -105,7 +105,7 @@ def test_everything_is_said_in_one_style(path):
         name = ast.unparse(call.func)
         assert name != "print"
         if name == "logger":
-            assert ast.literal_eval(call.args[0]) == room
+            assert ast.literal_eval(call.args[0]) == NAMED.get(room, room)
         elif name.startswith("_logger."):
             assert name in {"_logger.debug", "_logger.info", "_logger.warning"}
             assert isinstance(call.args[0], ast.Constant), ast.unparse(call)

@@ -104,8 +104,8 @@ def test_threads_and_long_batches_change_nothing(rule, seed):
     for threads in ("1", "3"):
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("ABSTAIN_NUM_THREADS", threads)
-            many = policy._compact(scores[rows])
-            prediction, abstain = policy.choice.apply(many)
+            decisions = policy.rows(scores[rows])
+            many, prediction, abstain = decisions.compact, decisions.columns, decisions.abstain
         found[threads] = many.tobytes(), prediction.tobytes(), abstain.tobytes()
     assert found["1"] == found["3"]
     for at in range(0, len(rows), max(1, len(rows) // 50)):

@@ -32,10 +32,11 @@ ONE_CLASS_IS_ENOUGH = {
 }
 every_metric = pytest.mark.parametrize("name", METRICS)
 
-# Few distinct values, so that ties are common.
+# Few distinct values, so that ties are common. What rounding alone tells apart is tied too, which
+# the reference does not know.
 probabilities = st.lists(
     st.sampled_from([0.0, 0.01, 0.2, 0.35, 0.5, 0.62, 0.9, 0.999, 1.0])
-    | st.floats(0.001, 0.999, allow_nan=False),
+    | st.floats(0.001, 0.999, allow_nan=False).map(lambda p: round(p, 9)),
     min_size=1,
     max_size=10,
 )
@@ -70,6 +71,18 @@ def test_every_window_equals_brute_force_with_weights(name, p, data):
         reference.window_values(slow, p, capacity, weight),
         atol=1e-9,
     )
+
+
+@every_metric
+@given(p=probabilities, data=st.data())
+def test_what_rounding_alone_tells_apart_is_tied(name, p, data):
+    metric = metrics.get(name)
+    capacity = data.draw(st.integers(0, len(p)))
+    # Whether a class is there at all hangs on the ends, which stay.
+    moved = np.nextafter(p, data.draw(st.sampled_from([0.0, 1.0])))
+    nearly = np.where(np.isin(p, [0.0, 1.0]), p, moved)
+    twice = metric.window_values([*p, *p], capacity)
+    np.testing.assert_allclose(metric.window_values([*p, *nearly], capacity), twice, atol=1e-9)
 
 
 @every_metric

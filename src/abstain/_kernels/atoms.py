@@ -8,10 +8,10 @@ from __future__ import annotations
 from bisect import bisect_left
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels._threads import over_rows, summed_over_rows
+from abstain._numerics import first_of_kind
 
 # Fewer ties than one in this many are few.
 _FEW_TIES = 8
@@ -21,19 +21,12 @@ ATOMS_AT_A_TIME = 32_768
 _BINNED_AT_A_TIME = 2**20
 
 
-def _begins(p: FloatArray) -> NDArray[np.bool_]:
-    """Tell for each value of an ascending array whether it is the first of its kind."""
-    new = np.ones(len(p), dtype=np.bool_)
-    np.not_equal(p[1:], p[:-1], out=new[1:])
-    return new
-
-
 def ties_counted(p: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the distinct values of an ascending array and how often each occurs.
 
     An array without ties is returned itself.
     """
-    new = _begins(p)
+    new = first_of_kind(p)
     if new.all():
         # One number for all of them, which takes no memory.
         return p, np.broadcast_to(np.float64(1.0), p.shape)
@@ -48,7 +41,7 @@ def ties_summed(
 
     Arrays without ties are returned themselves.
     """
-    new = _begins(p)
+    new = first_of_kind(p)
     if new.all():
         return p, weight, positive
     first = np.flatnonzero(new)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels._threads import over_rows
 from abstain._kernels.atoms import ATOMS_AT_A_TIME
+from abstain._numerics import ROUNDING
 
 
 def _filled(
@@ -63,24 +64,30 @@ def best_window(
     ends: IntArray,
     shares: tuple[float, float],
 ) -> int:
-    """Return the first window with the highest value that leaves its classes, or -1."""
+    """Return the first window with the highest value that leaves its classes, or -1.
+
+    Values that rounding alone tells apart are the same: which of them is highest, another
+    processor sees otherwise.
+    """
 
     def best_of(begin: int, end: int) -> tuple[float, int]:
         part = values[begin:end]
         # Most often the highest of all is defined, and the others need not be looked at.
         highest = np.fmax.reduce(part, initial=-np.inf)
-        for candidates in (np.flatnonzero(part == highest)[:1], np.flatnonzero(part > -np.inf)):
+        first = np.flatnonzero(part >= highest - ROUNDING)[:1]
+        for candidates in (first, np.flatnonzero(part > -np.inf)):
             windows = starts[begin:end][candidates], ends[begin:end][candidates]
             gone = _gone(positive, *windows, shares[0]) | _gone(negative, *windows, shares[1])
             candidates = candidates[~gone]
             if len(candidates):
-                k = int(candidates[np.argmax(part[candidates])])
+                left = part[candidates]
+                k = int(candidates[np.argmax(left >= left.max() - ROUNDING)])
                 return float(part[k]), begin + k
         return -np.inf, -1
 
     best, highest = -1, -np.inf
     for value, k in over_rows(best_of, len(values), size=ATOMS_AT_A_TIME):
-        if value > highest:
+        if value > highest + ROUNDING:
             best, highest = k, value
     return best
 

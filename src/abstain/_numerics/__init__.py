@@ -5,6 +5,8 @@ from __future__ import annotations
 from abstain._numerics._blas import one_blas_thread as one_blas_thread
 from abstain._numerics._edges import ROUNDING as ROUNDING
 from abstain._numerics._edges import clear_edge as clear_edge
+from abstain._numerics._edges import cuts_between as cuts_between
+from abstain._numerics._edges import first_of_kind as first_of_kind
 from abstain._numerics._newton import Local as Local
 from abstain._numerics._newton import Minimum as Minimum
 from abstain._numerics._newton import minimise as minimise
@@ -20,6 +22,7 @@ from abstain._numerics._statistics import auroc_lower as auroc_lower
 from abstain._numerics._statistics import auroc_lower_expected as auroc_lower_expected
 from abstain._numerics._statistics import bin_numbers as bin_numbers
 from abstain._numerics._statistics import clopper_pearson as clopper_pearson
+from abstain._numerics._statistics import gamma_draws as gamma_draws
 from abstain._numerics._statistics import resampled_weight as resampled_weight
 from abstain._numerics._terminal import aligned as aligned
 from abstain._numerics._terminal import progress as progress

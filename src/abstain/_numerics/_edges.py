@@ -12,10 +12,37 @@ from collections.abc import Callable
 
 import numpy as np
 
-from abstain._inputs import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray, Mask
 
 #: How far rounding may move a number, relative to the largest that it was made of.
 ROUNDING = 1e-12
+# Log-odds that are nearer to each other are the same but for rounding.
+_SAME = 8 * ROUNDING
+
+
+def first_of_kind(p: FloatArray) -> Mask:
+    """Tell for each of ascending probabilities whether it is the first of its kind.
+
+    Those that rounding alone tells apart, on one processor and not on another, are of a kind.
+    """
+    new = np.ones(len(p), dtype=np.bool_)
+    before = p[:-1]
+    np.greater(np.diff(p), _SAME * before * (1 - before) + np.spacing(before), out=new[1:])
+    return new
+
+
+def cuts_between(p: FloatArray, wanted: FloatArray) -> FloatArray:
+    """Return cuts near those wanted, each in the middle between probabilities of two kinds."""
+    ordered = np.sort(p)
+    begin = np.flatnonzero(first_of_kind(ordered))[1:]
+    if not len(begin):
+        return np.empty(0)
+    middles = (ordered[begin - 1] + ordered[begin]) / 2
+    above = np.searchsorted(middles, wanted)
+    sides = middles[np.clip([above - 1, above], 0, len(middles) - 1)]
+    nearer = np.abs(sides - wanted).argmin(axis=0)
+    cuts: FloatArray = np.unique(sides[nearer, np.arange(len(wanted))])
+    return cuts
 
 
 def clear_edge(

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, both_columns
+from abstain._numerics import gamma_draws
 from abstain.shift import MANY_CLASSES, ShiftEstimator
 from abstain.summaries import LabelledReplicates, LabelledSummary, Moves, fewer
 
@@ -104,7 +105,7 @@ class Replicates:
         few = np.arange(0, len(count), max(-(-len(count) // most), 1))
         stands = count[few] * (count.sum() / count[few].sum())
         rng = np.random.default_rng([seed, len(count)])
-        drawn = rng.standard_gamma(np.maximum(stands, _SMALLEST), (len(self.drawn) - 1, len(few)))
+        drawn = gamma_draws(stands, len(self.drawn) - 1, rng)
         here = rows.at(self.moves.used)
         own = self.labelled.weight
         weight = np.ones(len(self.labelled.labels)) if own is None else own
@@ -166,7 +167,8 @@ def replicated(
     n_classes = labelled.proba.shape[1]
     most = int(np.clip(_MOST_NUMBERS // (N_REPLICATES * n_classes), _FEWEST_ROWS, _MOST_ROWS))
     part, codes, count = _standing_for_all(labelled, most)
-    weight = _drawn(count, rng)
+    # A row that stands for many is as sure as many are.
+    weight = gamma_draws(count, N_REPLICATES, rng)
     proba = labelled.proba[part]
     still = _recalibrated(proba, codes, count, weight)
     again, weight = still.of(proba), np.vstack([count, weight])
@@ -174,7 +176,7 @@ def replicated(
     # Of many classes only how many replicates there are is read of the moved rows.
     ratios = estimator.ratio_draws(
         still.of(rows if n_classes <= MANY_CLASSES else rows[:1]),
-        np.vstack([row_count, _drawn(row_count, rng)]),
+        np.vstack([row_count, gamma_draws(row_count, N_REPLICATES, rng)]),
         _means(again, weight),
         rng,
     )
@@ -232,11 +234,6 @@ def _standing_for_all(
         np.concatenate([codes[part], others.argmax(axis=1)]),
         np.concatenate([*counts, np.full(len(surprising), mass)]),
     )
-
-
-def _drawn(count: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Draw weights: a row that stands for many is as sure as many are."""
-    return rng.standard_gamma(np.maximum(count, _SMALLEST), (N_REPLICATES, len(count)))
 
 
 def _means(moved: FloatArray, weight: FloatArray) -> FloatArray:

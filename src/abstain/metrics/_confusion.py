@@ -14,6 +14,7 @@ import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, Mask
 from abstain._kernels.confusion import expected_confusion
+from abstain._numerics import gamma_draws
 from abstain.metrics._base import Decision, Metric
 from abstain.metrics._confusion_draws import (
     drawn_in_parts,
@@ -114,7 +115,7 @@ class BaseConfusionMetric(Metric):
         cells: FloatArray = counts.reshape(n_classes, n_classes).astype(np.float64)
         rng = np.random.default_rng(seed)
         # Weights of rows are gamma variates; so is the sum of those in a cell.
-        drawn = rng.standard_gamma(cells, (n_draws, n_classes, n_classes))
+        drawn = gamma_draws(cells, n_draws, rng)
         return self.value(cells), self._values(drawn)
 
     def draws_on(

@@ -26,6 +26,7 @@ from abstain._inputs import (
 )
 from abstain._kernels.atom_labels import drawn_masses
 from abstain._kernels.ranking import best_window, undefined_windows
+from abstain._numerics import first_of_kind, gamma_draws
 from abstain.metrics._base import Decision, Metric, Point
 from abstain.metrics._estimation import Method, average_over_labels, check_estimation, smoothed
 from abstain.regions import Choice, Interval
@@ -178,8 +179,9 @@ class RankingMetric(Metric):
         -------
         ndarray
             One value per window, from the lowest probabilities to the highest: N - d + 1 for
-            N distinct probabilities and capacity d. Equal probabilities stay together. NaN
-            where a window leaves a class empty that the metric needs.
+            N distinct probabilities and capacity d. Equal probabilities, and those that rounding
+            alone tells apart, stay together. NaN where a window leaves a class empty that the
+            metric needs.
         """
         atoms = self.atoms_of(self._checked(proba, None, sample_weight)[0])
         windows = atoms.windows(check_capacity(capacity))
@@ -281,9 +283,7 @@ class RankingMetric(Metric):
         positive = codes[order] == 1
         masses = np.stack([np.add.reduceat(weight * own, first) for own in (positive, ~positive)])
         rng = np.random.default_rng(seed)
-        drawn = np.concatenate(
-            [masses[None], rng.standard_gamma(masses, (n_draws, *masses.shape))]
-        )
+        drawn = np.concatenate([masses[None], gamma_draws(masses, n_draws, rng)])
         values = self._values_under(p[first], drawn.sum(axis=1), drawn[:, 0])
         return float(values[0]), values[1:]
 
@@ -533,7 +533,7 @@ def _atoms_of_labels(codes: IntArray, rows: BatchSummary) -> Atoms:
 
 def _first_of_groups(p: FloatArray, most: int) -> IntArray:
     """Return where groups of ascending values begin; equal ones are never apart."""
-    distinct = np.append(0, np.flatnonzero(np.diff(p)) + 1)
+    distinct = np.flatnonzero(first_of_kind(p))
     if len(distinct) <= most:
         return distinct
     even = np.searchsorted(distinct, np.arange(most) * len(p) // most)

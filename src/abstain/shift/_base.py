@@ -26,7 +26,13 @@ from abstain._inputs import (
     shown,
 )
 from abstain._kernels.adapt import adapted
-from abstain._numerics import Parameters, clone, raise_not_fitted, resampled_weight
+from abstain._numerics import (
+    Parameters,
+    clone,
+    gamma_draws,
+    raise_not_fitted,
+    resampled_weight,
+)
 from abstain.exceptions import NotIdentifiable
 from abstain.shift._replicated import importance_by_score
 from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
@@ -291,7 +297,8 @@ class ShiftEstimator(Parameters, ABC):
         priors = self._refitted_as_is(source, target)
         if self._known is None:
             return priors
-        return self._with_known(priors, target.total, rng.gamma(self._known))
+        (known,) = gamma_draws(self._known, 1, rng)
+        return self._with_known(priors, target.total, known)
 
     def _with_known(self, priors: FloatArray, n: float, known: FloatArray) -> FloatArray:
         """Return the proportions of so many rows and of those of known label together."""

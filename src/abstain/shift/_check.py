@@ -24,6 +24,7 @@ from abstain._inputs import (
     check_proba,
     check_sample_weight,
 )
+from abstain._numerics import cuts_between
 from abstain.exceptions import AssumptionWarning, warn_user
 from abstain.shift._mixture_ratio import likelihood_ratio, simulated_ratio
 from abstain.summaries import BatchSummary, LabelledSummary, RowSummary, shortened
@@ -335,7 +336,7 @@ def _edges(
         return np.empty(0)
     levels = np.arange(1, parts) / parts
     both = np.concatenate([_quantiles(*one, levels) for one in zip(values, weights, strict=True)])
-    cuts: FloatArray = np.unique(np.sort(both).reshape(-1, 2).mean(axis=1))
+    cuts = cuts_between(np.concatenate(values), np.sort(both).reshape(-1, 2).mean(axis=1))
     if len(allowed):
         cuts = np.unique(allowed[np.abs(allowed[None, :] - cuts[:, None]).argmin(axis=1)])
     return cuts

@@ -16,7 +16,7 @@ from scipy.special import xlogy
 from abstain._inputs import FloatArray, check_labels, check_proba, check_whole, number
 from abstain._kernels.mixture import expected_classes, mixture_derivatives
 from abstain._kernels.softmax import scaled_softmax
-from abstain._numerics import clone, minimise
+from abstain._numerics import clone, gamma_draws, minimise
 from abstain.calibration import fit_scaling
 from abstain.exceptions import warn_user
 from abstain.shift._base import (
@@ -254,7 +254,7 @@ class MaximumLikelihoodShift(ShiftEstimator):
         if n_classes > MANY_CLASSES:
             return super().ratio_draws(moved, weight, source, rng)
         known = np.maximum(self._rows_of_class, _HARDLY * self.source_priors_)
-        pseudo = np.vstack([known, rng.standard_gamma(known, (len(moved) - 1, n_classes))])
+        pseudo = np.vstack([known, gamma_draws(known, len(moved) - 1, rng)])
         found = replicated_priors(moved, weight, source, pseudo, self.priors_)
         # Some rows stood for all, so it is the differences that count.
         spread = _MORE_SPREAD * (found[1:] - found[1:].mean(axis=0))
@@ -285,7 +285,7 @@ class MaximumLikelihoodShift(ShiftEstimator):
             target = target.moved(*scaling, np.ones(len(self.priors_)))
         if self._rows_of_class.any():
             # The rows of known class are drawn as well; what is left of the prior is next to none.
-            known = rng.gamma(self._rows_of_class)
+            (known,) = gamma_draws(self._rows_of_class, 1, rng)
             target = target.merged(RowSummary(np.eye(len(known)), known))
             return clone(self).set_params(prior_rows=_HARDLY)._refitted_as_is(source, target)
         return self._refitted_as_is(source, target)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from abstain._inputs import FloatArray, both_columns
+from abstain._numerics import cuts_between
 from abstain.summaries import LabelledSummary
 
 _STEPS = 6
@@ -113,7 +114,8 @@ def importance_by_score(
     top = [proba.max(axis=1) for proba, _ in parts]
     n_levels = int(min(len(labelled.proba), len(rows)) // _ROWS_PER_LEVEL)
     n_levels = min(max(n_levels, 1), _MOST_LEVELS)
-    edges = np.quantile(np.concatenate(top), np.arange(1, n_levels) / n_levels)
+    both = np.concatenate(top)
+    edges = cuts_between(both, np.quantile(both, np.arange(1, n_levels) / n_levels))
     n_classes = labelled.proba.shape[1]
     cells = [
         proba.argmax(axis=1) * n_levels + np.searchsorted(edges, highest)

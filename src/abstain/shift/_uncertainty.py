@@ -17,6 +17,7 @@ from scipy.special import chdtr
 
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.mixture import mixture_derivatives
+from abstain._numerics import gamma_draws
 from abstain.shift._base import SourcePriors
 from abstain.summaries import BatchSummary, LabelledSummary
 
@@ -70,7 +71,7 @@ class LocalModel:
         ratios = np.zeros((n_draws, k))
         if self.known.any():
             # The known rows are drawn too, or a direction that only they settle had no noise.
-            rows = rng.gamma(self.known[free], size=(n_draws, free.sum()))
+            rows = gamma_draws(self.known[free], n_draws, rng)
             known = np.maximum(rows, _FEWEST) / self.n_rows
             ratios[:, free] = self._barred_minima(tilt[:, free], free, known)
         else:

@@ -14,6 +14,7 @@ import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.adapt import adapted
+from abstain._numerics import cuts_between
 
 # Levels of certainty at which rows of two classes are joined.
 _LEVELS = 512
@@ -88,6 +89,7 @@ class LabelledSummary:
         weight = np.ones(len(self.proba)) if self.weight is None else self.weight
         certainty = self.proba.max(axis=1)
         edges = np.quantile(certainty, np.arange(1, _LEVELS) / _LEVELS)
+        edges = cuts_between(certainty, edges)
         joined = type(self)(self.proba, self.codes, self.weight, edges)
         cell = self.labels * (n_classes * _LEVELS) + joined.cells(self.proba)
         _, index = np.unique(cell, return_inverse=True)

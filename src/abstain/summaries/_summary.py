@@ -17,7 +17,6 @@ import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, Mask, both_columns, whole_rows
 from abstain._kernels.adapt import adapted, adapted_positive
-from abstain._kernels.row_hash import row_numbers
 from abstain._kernels.softmax import scaled_softmax
 from abstain.summaries._atoms import Atoms, Windows
 
@@ -33,6 +32,8 @@ MOST_ATOMS = 65_536
 _MOST_SORTED = 32_768
 
 _SMALLEST = np.finfo(np.float64).eps
+# Rows that differ by less are the same but for rounding.
+_SAME = 1e-9
 
 
 class BatchSummary(ABC):
@@ -363,9 +364,15 @@ def own_order(proba: FloatArray, weight: FloatArray | None = None) -> IntArray |
     """
     if len(proba) > _MOST_SORTED:
         return None
-    # Any order will do; that of one number for each row is quicker than that of many columns.
-    key = proba if proba.ndim == 1 else row_numbers(proba, 0)
-    return np.argsort(key) if weight is None else np.lexsort([weight, key])
+    # Any order will do that no last digit changes; here that of one sum for each row, with
+    # factors of the columns that no usual probabilities make equal.
+    key = proba if proba.ndim == 1 else proba @ np.sqrt(np.arange(2.0, 2 + proba.shape[1]))
+    order: IntArray = np.argsort(key, kind="stable")
+    if weight is None:
+        return order
+    level = np.empty(len(key), dtype=np.intp)
+    level[order] = np.cumsum(np.diff(key[order], prepend=-1.0) > _SAME)
+    return np.lexsort([weight, level])
 
 
 def fewer(
