@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abstain import calibration, metrics, scores, shift
+from abstain import metrics, scores, shift
 from abstain._inputs import (
     Aside,
     FloatArray,
@@ -42,9 +42,9 @@ from abstain.deciding import (
     Given,
     Outcome,
     Proof,
+    calibrated,
     calibrated_apart,
     decide,
-    labelled_rows,
     warn_of,
     warn_of_scale,
 )
@@ -228,12 +228,11 @@ class Abstainer(Parameters):
             certifying = rows.part(held), codes[held]
             rows, codes = rows.part(fitting), codes[fitting]
             weight = None if weight is None else weight[fitting]
-        estimating = shift.get(self.shift).name != "none"
-        calibrator = clone(
-            calibration.get(self.calibration, scale=self.scale, estimating_shift=estimating)
-        )
         lap = stopwatch()
-        picked = calibrator.fit_checked(rows.logits, codes, weight, columns).picked
+        calibrator, labelled = calibrated(
+            self.calibration, shift.get(self.shift), rows, codes, weight, columns
+        )
+        picked = calibrator.picked
         found = len(codes), len(columns), picked.name, lap()
         _logger.info("%d rows of %d classes calibrated by %s in %.2f s", *found)
         self.metric_ = metric
@@ -243,7 +242,7 @@ class Abstainer(Parameters):
         self.classes_ = columns
         self.positive_ = given.order.positive
         self.order_ = given.order
-        self._labelled = labelled_rows(picked, rows, codes, weight)
+        self._labelled = labelled
         self._certifying: LabelledSummary | None = None
         if certifying is not None:
             proba = both_columns(picked.compact_checked(certifying[0]))

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abstain import calibration as calibrations
 from abstain import metrics as metric_registry
 from abstain import shift as shifts
 from abstain._display import block, intervals, next_steps, proportions
@@ -32,14 +31,14 @@ from abstain._inputs import (
     read_scores,
     to_native_frame,
 )
-from abstain._numerics import clone, plain
+from abstain._numerics import plain
 from abstain.calibration import Calibrator
-from abstain.deciding import Given, estimate_shift, labelled_rows, warn_of, with_undefined
+from abstain.deciding import Given, calibrated, estimate_shift, warn_of, with_undefined
 from abstain.estimation import LEVEL, EstimatedValue, Replicates, drawn_rows
 from abstain.metrics import Metric
 from abstain.selection import Selection
 from abstain.shift import Assumption, ShiftEstimator
-from abstain.summaries import BatchSummary, summarise
+from abstain.summaries import summarise
 
 __all__ = ["estimate"]
 
@@ -238,27 +237,16 @@ def estimate(
     weight = check_sample_weight(sample_weight, n_rows=len(raw[1]))
     predicted_val, predicted = _predicted(raw, (prediction_val, prediction), classes=columns)
 
-    calibrator = clone(
-        calibrations.get(calibration, scale=scale, estimating_shift=how.name != "none")
-    )
-    calibrator = calibrator.fit_checked(source.scores.logits, codes, weight_val, columns).picked
-    labelled = labelled_rows(calibrator, source.scores, codes, weight_val)
+    calibrator, labelled = calibrated(calibration, how, source.scores, codes, weight_val, columns)
     if labelled.held_out is not None:
         predicted_val = predicted_val[labelled.held_out.numbers]
-    proba = calibrator.compact(new)
+    proba = calibrator.picked.compact(new)
     given = Given(labelled, how, next(iter(wanted.values())), Selection(), columns, seed, level)
     evidence = estimate_shift(given, summarise(proba, weight))
-    kept = {
-        name: _Kept(
-            metric,
-            metric.summarised(proba, weight, metric.bins_for(len(proba))).adapted(evidence.ratios),
-            predicted,
-            predicted_val,
-        )
-        for name, metric in wanted.items()
-    }
-    found = {name: one.value(evidence.replicates, given) for name, one in kept.items()}
-    assumption, other = evidence.assumption, evidence.alternative
+    batch = _Batch(proba, weight, predicted, predicted_val)
+    other = evidence.alternative
+    found = batch.values(wanted, given, evidence.ratios, evidence.replicates)
+    assumption = evidence.assumption
     for name, one in found.items():
         assumption = with_undefined(assumption, name, one)
     warn_of(assumption)
@@ -271,31 +259,43 @@ def estimate(
         assumption=assumption,
         alternative=None
         if other is None
-        else {name: one.value(other, given) for name, one in kept.items()},
+        else batch.values(wanted, given, evidence.ratios, other),
         positive=order.positive,
     )
 
 
-class _Kept(NamedTuple):
-    """A batch of which nothing is withheld, as a metric reads it, and what was predicted."""
+class _Batch(NamedTuple):
+    """Calibrated rows of which nothing is withheld, and what was predicted."""
 
-    metric: Metric
-    summary: BatchSummary
+    proba: FloatArray
+    weight: FloatArray | None
     prediction: IntArray
     prediction_val: IntArray
 
-    def value(self, replicates: tuple[Replicates, ...], given: Given) -> EstimatedValue:
-        # Metrics of the order read atoms, of which there is no prediction.
-        own = np.empty(0, dtype=np.intp) if self.metric.ranks else self.prediction
-        drawn = drawn_rows(
-            self.metric,
-            self.summary,
-            (own, _nothing(len(self.summary.compact))),
-            (self.prediction_val, _nothing(len(self.prediction_val))),
-            replicates=replicates,
-            seed=given.seed,
-        )
-        return drawn.estimate(given.level).before
+    def values(
+        self,
+        metrics: dict[str, Metric],
+        given: Given,
+        ratios: FloatArray,
+        replicates: tuple[Replicates, ...],
+    ) -> dict[str, EstimatedValue]:
+        """Return each metric at other class proportions, given new over old ones."""
+        found = {}
+        for name, metric in metrics.items():
+            bins = metric.bins_for(len(self.proba))
+            summary = metric.summarised(self.proba, self.weight, bins).adapted(ratios)
+            # Metrics of the order read atoms, of which there is no prediction.
+            own = np.empty(0, dtype=np.intp) if metric.ranks else self.prediction
+            drawn = drawn_rows(
+                metric,
+                summary,
+                (own, _nothing(len(summary.compact))),
+                (self.prediction_val, _nothing(len(self.prediction_val))),
+                replicates=replicates,
+                seed=given.seed,
+            )
+            found[name] = drawn.estimate(given.level).before
+        return found
 
 
 def _check_metrics(

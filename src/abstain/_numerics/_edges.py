@@ -9,6 +9,7 @@ that are too close to be told apart.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -20,15 +21,27 @@ ROUNDING = 1e-12
 _SAME = 8 * ROUNDING
 
 
+def kind_width(p: Any) -> Any:
+    """Return how far above a probability another may be that is of its kind."""
+    return _SAME * p * (1 - p) + np.spacing(p)
+
+
 def first_of_kind(p: FloatArray) -> Mask:
     """Tell for each of ascending probabilities whether it is the first of its kind.
 
     Those that rounding alone tells apart, on one processor and not on another, are of a kind.
     """
     new = np.ones(len(p), dtype=np.bool_)
-    before = p[:-1]
-    np.greater(np.diff(p), _SAME * before * (1 - before) + np.spacing(before), out=new[1:])
+    np.greater(np.diff(p), kind_width(p[:-1]), out=new[1:])
     return new
+
+
+def kinds(p: FloatArray) -> IntArray:
+    """Return a number for each of some probabilities that rises with them, the same for a kind."""
+    order = np.argsort(p)
+    numbers = np.empty(len(p), dtype=np.intp)
+    numbers[order] = np.cumsum(first_of_kind(p[order]))
+    return numbers
 
 
 def cuts_between(p: FloatArray, wanted: FloatArray) -> FloatArray:

@@ -11,6 +11,7 @@ from abstain.deciding._batch import calibrated_apart as calibrated_apart
 from abstain.deciding._decide import decide as decide
 from abstain.deciding._given import Given as Given
 from abstain.deciding._given import Proof as Proof
+from abstain.deciding._given import calibrated as calibrated
 from abstain.deciding._given import labelled_rows as labelled_rows
 from abstain.deciding._outcome import Outcome as Outcome
 from abstain.deciding._shift import ShiftEvidence as ShiftEvidence

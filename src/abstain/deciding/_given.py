@@ -7,7 +7,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
+from abstain import calibration as calibrations
 from abstain._inputs import CheckedScores, FloatArray, IntArray, both_columns
+from abstain._numerics import clone
 from abstain.calibration import Calibrator, held_out
 from abstain.estimation import LEVEL
 from abstain.metrics import Metric
@@ -67,6 +69,25 @@ class Given:
     seed: int = 0
     level: float = LEVEL
     proof: Proof | None = None
+
+
+def calibrated(
+    calibration: Calibrator | str,
+    shift: ShiftEstimator,
+    scores: CheckedScores,
+    codes: IntArray,
+    weight: FloatArray | None,
+    classes: NDArray[Any],
+) -> tuple[Calibrator, LabelledSummary]:
+    """Fit the calibrator that suits a shift on labelled rows; return it, and the rows calibrated.
+
+    One that looks at the data to choose among others has chosen by then: its ``picked``.
+    """
+    calibrator = clone(
+        calibrations.get(calibration, scale=scores.scale, estimating_shift=shift.name != "none")
+    )
+    calibrator.fit_checked(scores.logits, codes, weight, classes)
+    return calibrator, labelled_rows(calibrator.picked, scores, codes, weight)
 
 
 def labelled_rows(

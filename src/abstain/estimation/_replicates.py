@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, both_columns
-from abstain._numerics import gamma_draws
+from abstain._numerics import gamma_draws, kinds
 from abstain.shift import MANY_CLASSES, ShiftEstimator
 from abstain.summaries import LabelledReplicates, LabelledSummary, Moves, fewer
 
@@ -224,7 +224,7 @@ def _standing_for_all(
         part = part[fewer_of]
         counts = [whole[fewer_of] * (whole.sum() / whole[fewer_of].sum())]
     # Evenly spaced in certainty, each taken for the likeliest of the other classes.
-    sure = part[np.argsort(proba[part, codes[part]], kind="stable")]
+    sure = part[np.argsort(kinds(proba[part, codes[part]]), kind="stable")]
     surprising = sure[np.linspace(0, len(sure) - 1, _SURPRISES).round().astype(np.intp)]
     others = proba[surprising].copy()
     others[np.arange(len(surprising)), codes[surprising]] = -1.0
