@@ -13,6 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from abstain.cli import _packed
+from abstain.cli._reading import Columns
 from abstain.cli._tables import read_predictions, write_columns
 
 RUN = (
@@ -59,7 +60,7 @@ def ids_through(abstain, *, rows, separator=",", out="d.csv", file="t.csv", enco
     Path(file).write_bytes(gzip.compress(raw, 1) if file.endswith(".gz") else raw)
     code, _, err = abstain("apply", "rule.json", file, "--scores", "p", "--id", "id", "--out", out)
     assert code == 0, err
-    read = read_predictions(Path(out), scores="p_1", identifier="id")
+    read = read_predictions(Path(out), Columns("p_1", identifier="id"))
     assert read.ids.to_pylist() == names
     return names
 
@@ -329,4 +330,6 @@ def test_formulas_stay_what_they_are(abstain, rule):
     names = ["=1+1", "+2", "-3", "@SUM(A1)", "\t=4"]
     write_columns(Path("t.csv"), {"id": names, "p": np.linspace(0.1, 0.9, 5)})
     assert abstain("apply", rule, "t.csv", "--scores", "p", "--id", "id", "--out", "d.csv")[0] == 0
-    assert read_predictions(Path("d.csv"), scores="p_1", identifier="id").ids.to_pylist() == names
+    assert (
+        read_predictions(Path("d.csv"), Columns("p_1", identifier="id")).ids.to_pylist() == names
+    )

@@ -19,8 +19,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from abstain.cli._excel import sheet_table
-from abstain.cli._header import listed, quoted, same_names
-from abstain.cli._ids import names_rows
+from abstain.cli._header import listed, names_rows, quoted, same_names
 from abstain.cli._printable import in_a_line
 from abstain.cli._reading import AS_FOUND, Reading
 from abstain.cli._text import first_rows, read_text, text_format

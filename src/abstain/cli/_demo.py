@@ -13,7 +13,7 @@ import click
 
 from abstain._files import landing_in
 from abstain.cli import _options as option
-from abstain.cli._output import emit, stop_on_doubts
+from abstain.cli._output import Outputs
 from abstain.cli._printable import say
 
 if TYPE_CHECKING:
@@ -41,9 +41,8 @@ METHODS = {
     show_default=True,
     help="The folder to write into; made if it is not there.",
 )
-@option.strict
-@option.as_json
-def demo(out: Path, *, strict: bool, as_json: bool) -> None:
+@option.outputs("strict", "as_json")
+def demo(out: Path, *, outputs: Outputs) -> None:
     """Show the whole flow on a simulated screening clinic."""
     from abstain.datasets import screening_clinic
 
@@ -51,10 +50,10 @@ def demo(out: Path, *, strict: bool, as_json: bool) -> None:
     results = {title: _decide(clinic, score) for title, score in METHODS.items()}
     ours = results["abstain, for this metric"]
     found, said = _facts(clinic, results), [*_story(clinic, ours), *_table(clinic, results)]
-    stop_on_doubts(found, said, as_json, strict=strict)
+    outputs.stop_on_doubts(found, said)
     with landing_in(out) as place:
         written = _write(out, place, clinic, ours)
-        emit(found, [*said, "", *written, "", *_next(out)], as_json)
+        outputs.emit(found, [*said, "", *written, "", *_next(out)])
 
 
 def _decide(clinic: ScreeningClinic, score: str | None) -> Decisions:

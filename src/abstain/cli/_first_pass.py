@@ -94,7 +94,7 @@ def first_pass(stream: Stream, classes: Any, look: Callable[[pa.Table, bool], No
         Gets the scores of each chunk, and whether rows are without one; of several chunks at a
         time, in any order, by threads.
     """
-    names = stream.score_names(classes)
+    names = stream.scores.names_for(classes)
     counts, sample = list[int](), RowSample()
     several = len(stream.files) > 1
     with (

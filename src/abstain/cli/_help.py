@@ -5,46 +5,13 @@ from __future__ import annotations
 import click
 
 _SECTIONS = {
-    "What to decide": (
-        "metric",
-        "metrics",
-        "budget",
-        "budgets",
-        "target",
-        "cost",
-        "errors",
-        "value_of_metric",
-        "confidence",
-        "prior_range",
-        "at_most",
-        "drop_certificate",
-        "methods",
-        "repeats",
-    ),
-    "Columns": (
-        "scores",
-        "label",
-        "target_label",
-        "labels",
-        "prediction",
-        "positive",
-        "identifier",
-        "group",
-        "groups",
-        "known_labels",
-    ),
-    "Reading files": (
-        "scale",
-        "percent",
-        "separator",
-        "decimal",
-        "encoding",
-        "sheets",
-        "missing",
-        "validation",
-    ),
-    "Method": ("calibration", "shift", "estimator", "decision", "score", "level", "random_state"),
-    "Output": ("out", "policy", "report", "title", "force", "strict", "as_json", "help"),
+    "What to decide": "metric metrics budget budgets target cost errors value_of_metric "
+    "confidence prior_range at_most drop_certificate methods repeats",
+    "Columns": "scores label target_label labels prediction positive identifier group groups "
+    "known_labels",
+    "Reading files": "scale percent separator decimal encoding sheets missing validation",
+    "Method": "calibration shift estimator decision score level random_state",
+    "Output": "out policy report title force strict as_json help",
 }
 # Fewer options are read as quickly without headings.
 _MANY = 12
@@ -59,7 +26,7 @@ class Grouped(click.Command):
         if len(options) < _MANY:
             super().format_options(context, formatter)
             return
-        place = {name: title for title, names in _SECTIONS.items() for name in names}
+        place = {name: title for title, names in _SECTIONS.items() for name in names.split()}
         for title in (*_SECTIONS, "Other options"):
             of_it = [one for one in options if place.get(one.name or "", "Other options") == title]
             records = [record for one in of_it if (record := one.get_help_record(context))]

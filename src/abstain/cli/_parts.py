@@ -141,7 +141,7 @@ class Tables:
 
     def __init__(self, stream: Stream, policy: Policy) -> None:
         self._stream, self._policy = stream, policy
-        self._scores = stream.score_names(policy.classes)
+        self._scores = stream.scores.names_for(policy.classes)
         self._made = DecisionColumns(policy, gaps_as_null=True)
         self._theirs = stream.schema()
         self._sha = policy.sha256[:12]

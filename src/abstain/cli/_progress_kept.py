@@ -30,11 +30,6 @@ STATE, FINISHED, POLICY, MANIFEST = (
 _VERSION = 1
 
 
-def is_folder(out: Path | None) -> bool:
-    """Tell whether an output is a folder of parts: one that is there, or a name without ending."""
-    return out is not None and (out.is_dir() or not out.suffix)
-
-
 def file_facts(files: Sequence[Path]) -> list[dict[str, Any]]:
     """Return what tells whether files are still the same, without reading them."""
     found = []

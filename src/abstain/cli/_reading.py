@@ -1,18 +1,12 @@
-"""How the tables of a command are to be read: the options, and the one value they become."""
+"""How the tables of a command are to be read: what the options about that become."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import wraps
-from typing import Any, Literal, Self, TypeVar
+from pathlib import Path
+from typing import Literal, Self
 
-import click
-
-F = TypeVar("F", bound=Callable[..., Any])
 Missing = Literal["refer", "drop", "error"]
-
-_SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "\\t": "\t"}
 
 
 @dataclass(frozen=True)
@@ -29,6 +23,8 @@ class Reading:
         Of workbooks: one for all tables, or one for VALIDATION and one for BATCH.
     missing : {"refer", "drop", "error"}
         What becomes of rows without a score.
+    stream : bool or None
+        Whether BATCH is read in parts.
     """
 
     percent: bool = False
@@ -37,6 +33,7 @@ class Reading:
     encoding: str | None = None
     sheets: tuple[str, ...] = ()
     missing: Missing = "error"
+    stream: bool | None = None
 
     @property
     def sheet(self) -> str | None:
@@ -66,104 +63,56 @@ class Reading:
 AS_FOUND = Reading()
 
 
-def _separator(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
-    separator = None if text is None else _SEPARATORS.get(text, text)
-    if separator is not None and (
-        len(separator) != 1 or not separator.isascii() or separator in '"\r\n\0'
-    ):
-        raise click.BadParameter(
-            f"{text!r} must be one ASCII character, or one of {', '.join(list(_SEPARATORS)[:4])}."
-        )
-    return separator
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of the files are what; None for what is not asked for.
 
-
-def _encoding(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
-    import codecs
-
-    if text is None:
-        return None
-    try:
-        name = codecs.lookup(text).name
-        # There are codecs that are no encodings of text, and some that cannot be read in parts.
-        if codecs.getincrementaldecoder(name)().decode("a,1\n".encode(name), True) != "a,1\n":
-            raise LookupError(name)
-        return name
-    except (LookupError, TypeError, ValueError) as error:
-        raise click.BadParameter(
-            f"{text!r} is no encoding; such as windows-1252, latin-1 or utf-16 are."
-        ) from error
-
-
-def _sheets(
-    context: click.Context, parameter: click.Parameter, names: tuple[str, ...]
-) -> tuple[str, ...]:
-    if len(names) > 2:
-        raise click.BadParameter(f"Give one, or two for VALIDATION and BATCH; got {len(names)}.")
-    return names
-
-
-_OPTIONS = (
-    click.option("--percent", is_flag=True, help="The scores are percentages: divide by 100."),
-    click.option(
-        "--separator",
-        callback=_separator,
-        help="What separates columns in text files: one character, or comma, semicolon, tab, "
-        "pipe.  [default: told from the header]",
-    ),
-    click.option(
-        "--decimal",
-        type=click.Choice([".", ","]),
-        help="The decimal sign of scores in text.  [default: told from the scores, or asked]",
-    ),
-    click.option(
-        "--encoding",
-        callback=_encoding,
-        help="The encoding of text files, e.g. windows-1252.  [default: told from the file]",
-    ),
-    click.option(
-        "--sheet",
-        "sheets",
-        multiple=True,
-        callback=_sheets,
-        help="The sheet of workbooks that have several; twice for one of VALIDATION and one of "
-        "BATCH.",
-    ),
-)
-
-
-def reading(*, refer: bool = False) -> Callable[[F], F]:
-    """Give a command the options of reading, and hand them to it as one value, ``reading``.
-
-    ``refer`` is for commands that decide: they can give rows without a score to a person.
+    Attributes
+    ----------
+    scores : str
+        A column name, or a pattern with ``*`` that matches one column per class.
+    label, target_label : str or None
+        The true label, of VALIDATION and of BATCH.
+    labels : Path or None
+        A file of its own that has the labels.
+    prediction, known_labels : str or None
+        The predicted label, and the true one where it is known.
+    positive : str or None
+        Of two classes the positive one.
+    identifier : str or None
+        The row's name.
+    group, groups : str or None, and tuple of str
+        What rows are compared by: one column, or several.
     """
-    what = "refer them to a person, drop them" if refer else "drop them"
-    missing = click.option(
-        "--missing",
-        type=click.Choice(["refer", "drop", "error"] if refer else ["drop", "error"]),
-        default="error",
-        show_default=True,
-        help=f"What to do with rows without a score: {what}, or stop and name them.",
-    )
 
-    def give(command: F) -> F:
-        @wraps(command)
-        def collected(
-            *arguments: Any,
-            percent: bool,
-            separator: str | None,
-            decimal: str | None,
-            encoding: str | None,
-            sheets: tuple[str, ...],
-            missing: Missing,
-            **others: Any,
-        ) -> Any:
-            given = Reading(percent, separator, decimal, encoding, sheets, missing)
-            return command(*arguments, reading=given, **others)
+    scores: str
+    label: str | None = None
+    target_label: str | None = None
+    labels: Path | None = None
+    prediction: str | None = None
+    positive: str | None = None
+    identifier: str | None = None
+    group: str | None = None
+    groups: tuple[str, ...] = ()
+    known_labels: str | None = None
 
-        result: Any = collected
-        for option in (missing, *reversed(_OPTIONS)):
-            result = option(result)
-        typed: F = result
-        return typed
+    @property
+    def of_validation(self) -> Self:
+        """Those of VALIDATION: its rows need no names."""
+        return replace(self, identifier=None, group=None, known_labels=None)
 
-    return give
+    @property
+    def of_batch(self) -> Self:
+        """Those of BATCH, whose labels are not looked at unless that is asked for."""
+        return replace(self, label=self.target_label)
+
+    def by_option(self) -> dict[str, str]:
+        """Return the columns that are no scores, by the option that asks for each."""
+        asked = {
+            "--label": self.label,
+            "--id": self.identifier,
+            "--group": self.group,
+            "--prediction": self.prediction,
+            "--known-labels": self.known_labels,
+        }
+        return {option: name for option, name in asked.items() if name is not None}

@@ -70,14 +70,7 @@ def save_decisions(
     table, renamed = decision_table(decisions, names, rows.id_name, others, digits=digits)
     if pressing_first:
         table = table.take(np.argsort(-decisions.priority, kind="stable"))
-    if renamed:
-        listed = ", ".join(
-            f"{in_a_line(new)} for {in_a_line(old)}" for old, new in renamed.items()
-        )
-        say(
-            f"{in_a_line(path)} keeps the columns of the input; what was decided is called "
-            f"{listed}."
-        )
+    say_renamed(path, renamed)
     policy = decisions.policy.sha256
     save_table(place, path, table, sources, policy=policy, renamed=renamed, digits=digits)
 
@@ -94,9 +87,26 @@ def save_table(
     temporary = place(path)
     _write(temporary, path, table, manifest)
     output = {"file": path.name, "rows": table.num_rows, "sha256": sha256_of(temporary)}
-    text = json.dumps({**manifest, "output": output}, indent=2, ensure_ascii=False)
+    write_json(place(manifest_path(path)), {**manifest, "output": output})
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write a manifest."""
+    text = json.dumps(content, indent=2, ensure_ascii=False)
     # Names of files that are no text have escapes, which JSON has as Python does.
-    place(manifest_path(path)).write_text(f"{text}\n", "utf-8", "backslashreplace")
+    path.write_text(f"{text}\n", "utf-8", "backslashreplace")
+
+
+def say_renamed(path: Path, renamed: Mapping[str, str]) -> None:
+    """Say which of our columns had to be called something else."""
+    if renamed:
+        listed = ", ".join(
+            f"{in_a_line(new)} for {in_a_line(old)}" for old, new in renamed.items()
+        )
+        say(
+            f"{in_a_line(path)} keeps the columns of the input; what was decided is called "
+            f"{listed}."
+        )
 
 
 def decision_table(
