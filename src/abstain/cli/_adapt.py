@@ -8,9 +8,6 @@ from pathlib import Path
 import click
 
 from abstain.cli import _options as option
-from abstain.cli._output import Outputs
-from abstain.cli._reading import Columns, Reading
-from abstain.cli._rule import SavedRule
 
 
 @option.command("abstain adapt triage.json recent.csv --out triage-june.json")
@@ -23,13 +20,13 @@ from abstain.cli._rule import SavedRule
 )
 @option.outputs("force", "strict", "as_json", out="Save the adapted rule as JSON.")
 def adapt(
-    rule: SavedRule,
+    rule: option.SavedRule,
     batch: Path,
     *,
-    columns: Columns,
-    reading: Reading,
+    columns: option.Columns,
+    reading: option.Reading,
     drop_certificate: bool,
-    outputs: Outputs,
+    outputs: option.Outputs,
 ) -> None:
     """Estimate the class proportions of BATCH and choose the region of POLICY again.
 

@@ -9,9 +9,6 @@ from typing import Any
 import click
 
 from abstain.cli import _options as option
-from abstain.cli._output import Outputs
-from abstain.cli._reading import Columns, Reading
-from abstain.cli._rule import SavedRule
 from abstain.cli._stream_gate import is_streamed, refuse_in_streams
 
 
@@ -28,13 +25,13 @@ from abstain.cli._stream_gate import is_streamed, refuse_in_streams
 @option.reading(refer=True, stream=True)
 @option.outputs("sort", "force", "strict", "as_json", out=option.DECISIONS)
 def apply(
-    rule: SavedRule,
+    rule: option.SavedRule,
     batch: Path,
     *,
-    columns: Columns,
+    columns: option.Columns,
     at_most: int | None,
-    reading: Reading,
-    outputs: Outputs,
+    reading: option.Reading,
+    outputs: option.Outputs,
 ) -> None:
     """Decide about the rows of BATCH by the rule in POLICY, as it stands.
 
@@ -71,7 +68,11 @@ def apply(
 
 
 def _streamed(
-    rule: SavedRule, batch: Path, columns: Columns, reading: Reading, outputs: Outputs
+    rule: option.SavedRule,
+    batch: Path,
+    columns: option.Columns,
+    reading: option.Reading,
+    outputs: option.Outputs,
 ) -> None:
     """Do the same about rows that are never in memory all at once."""
     from abstain.cli._first_pass import Chosen, chosen, first_pass
@@ -104,7 +105,11 @@ def _streamed(
 
 
 def _adapting_command(
-    found: dict[str, Any], policy: Path, batch: Path, columns: Columns, reading: Reading
+    found: dict[str, Any],
+    policy: Path,
+    batch: Path,
+    columns: option.Columns,
+    reading: option.Reading,
 ) -> str | None:
     """Return the command that makes the rule for these rows, where their proportions moved."""
     if not found["priors"]["moved"] or found["certificate"] is not None:

@@ -8,9 +8,7 @@ from typing import Any
 import click
 
 from abstain.cli import _options as option
-from abstain.cli._output import Outputs
 from abstain.cli._printable import in_a_line
-from abstain.cli._reading import Columns, Reading
 
 METHODS = {
     2: ("identity", "temperature", "platt", "beta", "isotonic"),
@@ -35,10 +33,10 @@ def calibrate(
     validation: Path,
     batch: Path | None,
     *,
-    columns: Columns,
-    reading: Reading,
+    columns: option.Columns,
+    reading: option.Reading,
     method: option.Method,
-    outputs: Outputs,
+    outputs: option.Outputs,
 ) -> None:
     """Compare calibrations on VALIDATION, and calibrate the scores of BATCH.
 

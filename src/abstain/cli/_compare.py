@@ -1,5 +1,7 @@
 """``abstain compare``: every method side by side, estimated, or realised where labels are."""
 
+# ruff: noqa: RUF009 - a field that an option fills is a field of a dataclass
+
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
@@ -12,10 +14,9 @@ import click
 from abstain._numerics import aligned
 from abstain.cli import _options as option
 from abstain.cli._goal import budget_of
-from abstain.cli._output import Outputs
 from abstain.cli._printable import in_a_line
-from abstain.cli._reading import Columns, Reading
 from abstain.cli._undefined import NOT_DEFINED
+from abstain.cli._values import check_with, filled_by, in_one_value, option_field
 
 if TYPE_CHECKING:
     from abstain._inputs import ClassOrder
@@ -65,37 +66,29 @@ class Comparison:
         How many resamples.
     """
 
-    metric: Any
-    budgets: tuple[float, ...]
-    methods: str | None
-    repeats: int
-
-
-_COMPARISON = {
-    "metric": option.metric,
-    "budgets": click.option(
+    metric: Any = filled_by(option.metric)
+    budgets: tuple[float, ...] = option_field(
         "--budget",
         "budgets",
         multiple=True,
         default=("0.15",),
         show_default=True,
-        callback=option.check_with(_budgets),
+        callback=check_with(_budgets),
         help="The most that may be withheld: a fraction such as 0.15, or a count such as 200; may "
         "be given several times.",
-    ),
-    "methods": click.option(
+    )
+    methods: str | None = option_field(
         "--methods",
         help=f"Comma-separated scores of uncertainty, and {OWN} for what `abstain run` does.  "
         f"[default: {', '.join(METHODS)}]",
-    ),
-    "repeats": click.option(
+    )
+    repeats: int = option_field(
         "--repeats",
         type=click.IntRange(min=1, max=option.MOST_REPEATS),
         default=30,
         show_default=True,
         help="With --target-label: how many paired resamples.",
-    ),
-}
+    )
 
 
 @option.command(
@@ -104,7 +97,7 @@ _COMPARISON = {
 )
 @option.validation
 @option.batch
-@option.in_one_value(Comparison, "comparison", _COMPARISON)
+@in_one_value(Comparison, "comparison")
 @option.columns("target_label", "scores", "label", "positive")
 @option.reading()
 @option.method("shift", "decision", "level", "random_state")
@@ -114,10 +107,10 @@ def compare(
     batch: Path,
     *,
     comparison: Comparison,
-    columns: Columns,
-    reading: Reading,
+    columns: option.Columns,
+    reading: option.Reading,
     method: option.Method,
-    outputs: Outputs,
+    outputs: option.Outputs,
 ) -> None:
     """Compare ways of choosing whom to withhold.
 

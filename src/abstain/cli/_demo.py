@@ -13,7 +13,6 @@ import click
 
 from abstain._files import landing_in
 from abstain.cli import _options as option
-from abstain.cli._output import Outputs
 from abstain.cli._printable import say
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ METHODS = {
     help="The folder to write into; made if it is not there.",
 )
 @option.outputs("strict", "as_json")
-def demo(out: Path, *, outputs: Outputs) -> None:
+def demo(out: Path, *, outputs: option.Outputs) -> None:
     """Show the whole flow on a simulated screening clinic."""
     from abstain.datasets import screening_clinic
 

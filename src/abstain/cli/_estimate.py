@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from abstain.cli import _options as option
-from abstain.cli._output import Outputs
-from abstain.cli._reading import Columns, Reading
 
 
 @option.command(
@@ -30,10 +28,10 @@ def estimate(
     batch: Path,
     *,
     metrics: tuple[Any, ...],
-    columns: Columns,
-    reading: Reading,
+    columns: option.Columns,
+    reading: option.Reading,
     method: option.Method,
-    outputs: Outputs,
+    outputs: option.Outputs,
 ) -> None:
     """Estimate how well a model does on BATCH, without its labels; nothing is withheld.
 

@@ -8,9 +8,6 @@ from typing import Any
 import click
 
 from abstain.cli import _options as option
-from abstain.cli._output import Outputs
-from abstain.cli._reading import Columns, Reading
-from abstain.cli._rule import SavedRule
 
 
 @option.command(
@@ -27,14 +24,14 @@ from abstain.cli._rule import SavedRule
 @option.level
 @option.outputs("as_json")
 def evaluate(
-    rule: SavedRule,
+    rule: option.SavedRule,
     labelled: Path,
     *,
-    columns: Columns,
-    reading: Reading,
+    columns: option.Columns,
+    reading: option.Reading,
     metrics: tuple[Any, ...],
     level: float,
-    outputs: Outputs,
+    outputs: option.Outputs,
 ) -> None:
     """Apply the rule in POLICY to LABELLED and compare with the true labels.
 
@@ -50,7 +47,7 @@ def evaluate(
     from abstain.evaluation import evaluate as evaluated
 
     policy = rule.load()
-    rows = read_predictions(labelled, Columns(columns.scores), reading, rule=policy)
+    rows = read_predictions(labelled, option.Columns(columns.scores), reading, rule=policy)
     found = true_labels(labelled, columns, reading, rows.rows, policy.classes.tolist())
     by = {}
     for name in columns.groups:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from abstain.cli import _options as option
-from abstain.cli._output import Outputs, wrote
+from abstain.cli._output import wrote
 from abstain.cli._printable import printable
-from abstain.cli._rule import SavedRule
+from abstain.cli._values import in_one_value, option_field
 
 if TYPE_CHECKING:
     from abstain import Policy
@@ -36,13 +36,35 @@ class Query:
         Leave out the probabilities; scores are in single precision.
     """
 
-    dialect: str | None
-    table: str | None
-    columns: tuple[str, ...]
-    keep: tuple[str, ...]
-    prefix: str | None
-    no_probabilities: bool
-    single: bool
+    dialect: str | None = option_field(
+        "--dialect", type=click.Choice(DIALECTS), help="The database that the query is for."
+    )
+    table: str | None = option_field(
+        "--table", help="The table with the scores; dots part the names of a schema and a table."
+    )
+    columns: tuple[str, ...] = option_field(
+        "--scores",
+        "columns",
+        multiple=True,
+        help="The score column (binary: of the positive class), or a pattern with * that stands "
+        "for the name of each class; or given once for each class, in the order of the rule.",
+    )
+    keep: tuple[str, ...] = option_field(
+        "--keep",
+        multiple=True,
+        help="A column of the table to keep, may be given several times; all of them without it.",
+    )
+    prefix: str | None = option_field(
+        "--prefix", help="What the names of the columns that come out begin with."
+    )
+    no_probabilities: bool = option_field(
+        "--no-probabilities",
+        is_flag=True,
+        help="Leave out the probabilities; the query is faster.",
+    )
+    single: bool = option_field(
+        "--single", is_flag=True, help="The score columns are in single precision."
+    )
 
     def check(self, kind: str, out: Path | None) -> None:
         """Refuse what is not enough, or of no use, for a kind of export."""
@@ -74,39 +96,6 @@ class Query:
         )
 
 
-_QUERY = {
-    "dialect": click.option(
-        "--dialect", type=click.Choice(DIALECTS), help="The database that the query is for."
-    ),
-    "table": click.option(
-        "--table", help="The table with the scores; dots part the names of a schema and a table."
-    ),
-    "columns": click.option(
-        "--scores",
-        "columns",
-        multiple=True,
-        help="The score column (binary: of the positive class), or a pattern with * that stands "
-        "for the name of each class; or given once for each class, in the order of the rule.",
-    ),
-    "keep": click.option(
-        "--keep",
-        multiple=True,
-        help="A column of the table to keep, may be given several times; all of them without it.",
-    ),
-    "prefix": click.option(
-        "--prefix", help="What the names of the columns that come out begin with."
-    ),
-    "no_probabilities": click.option(
-        "--no-probabilities",
-        is_flag=True,
-        help="Leave out the probabilities; the query is faster.",
-    ),
-    "single": click.option(
-        "--single", is_flag=True, help="The score columns are in single precision."
-    ),
-}
-
-
 @option.command(
     "abstain export triage.json --to sql --dialect duckdb --table visits --scores p_ill"
 )
@@ -118,9 +107,9 @@ _QUERY = {
     required=True,
     help="A query for a database, or a model for a runtime of ONNX.",
 )
-@option.in_one_value(Query, "query", _QUERY)
+@in_one_value(Query, "query")
 @option.outputs("force", out="Where to write it; a query is printed without it.")
-def export(rule: SavedRule, *, kind: str, query: Query, outputs: Outputs) -> None:
+def export(rule: option.SavedRule, *, kind: str, query: Query, outputs: option.Outputs) -> None:
     """Write the rule in POLICY as SQL or ONNX, to decide where the rows are.
 
     SQL is one SELECT from the table with the scores: its columns, the probability of each class,

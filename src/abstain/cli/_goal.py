@@ -1,5 +1,7 @@
 """What to decide for: a metric, and how much to withhold: a budget, a target, a cost; how sure."""
 
+# ruff: noqa: RUF009 - a field that an option fills is a field of a dataclass
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -9,8 +11,9 @@ from typing import Any
 
 import click
 
-from abstain.cli._options import FILE, check_with, fraction, in_one_value, metric, reads
+from abstain.cli._options import fraction, metric, reads
 from abstain.cli._spelling import spelled
+from abstain.cli._values import FILE, check_with, filled_by, in_one_value, option_field
 
 #: More than any table has.
 MOST_ROWS = 10**15
@@ -68,50 +71,6 @@ def _matrix(path: Path) -> Any:
     return ExpectedCost.parse(str(path)).costs
 
 
-_OPTIONS = {
-    "metric": metric,
-    "budget": click.option(
-        "--budget",
-        callback=check_with(budget_of),
-        help="The most that may be withheld: a fraction such as 0.15 or 15%, or a count such "
-        "as 200.",
-    ),
-    "target": click.option(
-        "--target",
-        callback=check_with(_goal),
-        help="Withhold as few as reach this: 0.95, 95%, or sensitivity=0.85,specificity=0.80.",
-    ),
-    "cost": click.option(
-        "--cost",
-        callback=check_with(_numbers),
-        help="What withholding one row costs; or one cost per true class, with commas.",
-    ),
-    "errors": click.option(
-        "--errors",
-        type=FILE,
-        callback=check_with(_matrix),
-        help="With --cost: a CSV matrix of what errors cost, a row per true class and a "
-        "column per predicted one, of two classes the negative first, no header.  "
-        "[default: every error costs 1]",
-    ),
-    "value_of_metric": click.option(
-        "--value-of-metric",
-        type=float,
-        help="With --cost: what a metric of 1 is worth per row, instead of --errors.",
-    ),
-    "confidence": click.option(
-        "--confidence",
-        callback=check_with(fraction),
-        help="Certify the rule with half of the labels, with this confidence, e.g. 0.9.",
-    ),
-    "prior_range": click.option(
-        "--prior-range",
-        callback=check_with(_range),
-        help="With --confidence: the range LOW:HIGH of the positive class's proportion.",
-    ),
-}
-
-
 @dataclass(frozen=True)
 class Goal:
     """What to decide for, as the options say it.
@@ -128,14 +87,46 @@ class Goal:
         Of a certificate.
     """
 
-    metric: Any
-    budget: float | None
-    target: float | dict[str, float] | None
-    cost: float | list[float] | None
-    errors: Any
-    value_of_metric: float | None
-    confidence: float | None
-    prior_range: tuple[float, float] | None
+    metric: Any = filled_by(metric)
+    budget: float | None = option_field(
+        "--budget",
+        callback=check_with(budget_of),
+        help="The most that may be withheld: a fraction such as 0.15 or 15%, or a count such "
+        "as 200.",
+    )
+    target: float | dict[str, float] | None = option_field(
+        "--target",
+        callback=check_with(_goal),
+        help="Withhold as few as reach this: 0.95, 95%, or sensitivity=0.85,specificity=0.80.",
+    )
+    cost: float | list[float] | None = option_field(
+        "--cost",
+        callback=check_with(_numbers),
+        help="What withholding one row costs; or one cost per true class, with commas.",
+    )
+    errors: Any = option_field(
+        "--errors",
+        type=FILE,
+        callback=check_with(_matrix),
+        help="With --cost: a CSV matrix of what errors cost, a row per true class and a "
+        "column per predicted one, of two classes the negative first, no header.  "
+        "[default: every error costs 1]",
+    )
+    value_of_metric: float | None = option_field(
+        "--value-of-metric",
+        type=float,
+        help="With --cost: what a metric of 1 is worth per row, instead of --errors.",
+    )
+    confidence: float | None = option_field(
+        "--confidence",
+        callback=check_with(fraction),
+        help="Certify the rule with half of the labels, with this confidence, e.g. 0.9.",
+    )
+    prior_range: tuple[float, float] | None = option_field(
+        "--prior-range",
+        callback=check_with(_range),
+        help="With --confidence: the range LOW:HIGH of the positive class's proportion.",
+    )
 
     def parameters(self) -> dict[str, Any]:
         """Return the keyword arguments of ``Abstainer`` that the options stand for."""
@@ -181,4 +172,4 @@ class Goal:
             yield "--prior-range"
 
 
-goal_options = in_one_value(Goal, "goal", _OPTIONS)
+goal_options = in_one_value(Goal, "goal")

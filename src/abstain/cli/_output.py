@@ -1,5 +1,7 @@
 """What every command prints, what it warns of, and where it may write."""
 
+# ruff: noqa: RUF009 - a field that an option fills is a field of a dataclass
+
 from __future__ import annotations
 
 import os
@@ -15,8 +17,9 @@ import click
 
 from abstain._files import landing, place_of
 from abstain.cli._printable import in_a_line, say, tell
-from abstain.cli._rule import signing_key
+from abstain.cli._rule import KEY_FILE, signing_key
 from abstain.cli._spelling import spelled
+from abstain.cli._values import FILE, filled_by, option_field
 from abstain.exceptions import AssumptionWarning, RepairWarning
 
 _HEARD = "abstain.warnings"
@@ -24,6 +27,9 @@ _HEARD = "abstain.warnings"
 READ = "abstain.read"
 # What --out can write a table as, by how its name ends.
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".parquet", ".xlsx")
+AS_JSON = click.option(
+    "--json", "as_json", is_flag=True, help="Print the result as JSON, for machines."
+)
 
 
 @contextmanager
@@ -180,14 +186,33 @@ class Outputs:
         Write over files that exist; stop where the data contradict the figures; speak JSON.
     """
 
+    # What it is differs from command to command.
     out: Path | None = None
-    sort: str = "input"
-    policy: Path | None = None
-    key_file: Path | None = None
-    report: Path | None = None
-    force: bool = False
-    strict: bool = False
-    as_json: bool = False
+    sort: str = option_field(
+        "--sort",
+        type=click.Choice(["input", "pressing"]),
+        default="input",
+        show_default=True,
+        help="The order of the rows in --out: as they came, or the most pressing first.",
+        absent="input",
+    )
+    policy: Path | None = option_field("--policy", type=FILE, help="Save the rule as JSON.")
+    key_file: Path | None = filled_by(KEY_FILE)
+    report: Path | None = option_field(
+        "--report",
+        type=FILE,
+        help="Write a page about the decisions: one HTML file, to open, mail or print.",
+    )
+    force: bool = option_field(
+        "--force", is_flag=True, help="Write over files that exist.", absent=False
+    )
+    strict: bool = option_field(
+        "--strict",
+        is_flag=True,
+        help="Exit with 1, and write nothing, if the data contradict what the figures rest on.",
+        absent=False,
+    )
+    as_json: bool = filled_by(AS_JSON, absent=False)
 
     @cached_property
     def key(self) -> bytes | None:

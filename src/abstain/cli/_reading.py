@@ -1,12 +1,68 @@
 """How the tables of a command are to be read: what the options about that become."""
 
+# ruff: noqa: RUF009 - a field that an option fills is a field of a dataclass
+
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Self
 
+import click
+
+from abstain.cli._values import FILE, option_field
+
 Missing = Literal["refer", "drop", "error"]
+
+_SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "\\t": "\t"}
+
+
+def _separator(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    separator = None if text is None else _SEPARATORS.get(text, text)
+    if separator is not None and (
+        len(separator) != 1 or not separator.isascii() or separator in '"\r\n\0'
+    ):
+        raise click.BadParameter(
+            f"{text!r} must be one ASCII character, or one of {', '.join(list(_SEPARATORS)[:4])}."
+        )
+    return separator
+
+
+def _encoding(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    import codecs
+
+    if text is None:
+        return None
+    try:
+        name = codecs.lookup(text).name
+        # There are codecs that are no encodings of text, and some that cannot be read in parts.
+        if codecs.getincrementaldecoder(name)().decode("a,1\n".encode(name), True) != "a,1\n":
+            raise LookupError(name)
+        return name
+    except (LookupError, TypeError, ValueError) as error:
+        raise click.BadParameter(
+            f"{text!r} is no encoding; such as windows-1252, latin-1 or utf-16 are."
+        ) from error
+
+
+def _sheets(
+    context: click.Context, parameter: click.Parameter, names: tuple[str, ...]
+) -> tuple[str, ...]:
+    if len(names) > 2:
+        raise click.BadParameter(f"Give one, or two for VALIDATION and BATCH; got {len(names)}.")
+    return names
+
+
+def _only_one(
+    context: click.Context, parameter: click.Parameter, names: tuple[str, ...]
+) -> str | None:
+    """Take the one that was given: a report compares by one column."""
+    if len(names) > 1:
+        raise click.BadParameter(
+            f"{context.info_name} compares by one column; got {', '.join(names)}. "
+            f"`abstain evaluate` takes several."
+        )
+    return names[0] if names else None
 
 
 @dataclass(frozen=True)
@@ -27,13 +83,42 @@ class Reading:
         Whether BATCH is read in parts.
     """
 
-    percent: bool = False
-    separator: str | None = None
-    decimal: str | None = None
-    encoding: str | None = None
-    sheets: tuple[str, ...] = ()
+    percent: bool = option_field(
+        "--percent", is_flag=True, help="The scores are percentages: divide by 100.", absent=False
+    )
+    separator: str | None = option_field(
+        "--separator",
+        callback=_separator,
+        help="What separates columns in text files: one character, or comma, semicolon, tab, "
+        "pipe.  [default: told from the header]",
+    )
+    decimal: str | None = option_field(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        help="The decimal sign of scores in text.  [default: told from the scores, or asked]",
+    )
+    encoding: str | None = option_field(
+        "--encoding",
+        callback=_encoding,
+        help="The encoding of text files, e.g. windows-1252.  [default: told from the file]",
+    )
+    sheets: tuple[str, ...] = option_field(
+        "--sheet",
+        "sheets",
+        multiple=True,
+        callback=_sheets,
+        help="The sheet of workbooks that have several; twice for one of VALIDATION and one of "
+        "BATCH.",
+        absent=(),
+    )
+    # Which a command offers depends on whether it decides.
     missing: Missing = "error"
-    stream: bool | None = None
+    stream: bool | None = option_field(
+        "--stream/--no-stream",
+        default=None,
+        help="Read BATCH in parts, twice, in memory that does not grow with it.  [default: for a "
+        "folder, and above 200 MB]",
+    )
 
     @property
     def sheet(self) -> str | None:
@@ -85,16 +170,60 @@ class Columns:
         What rows are compared by: one column, or several.
     """
 
-    scores: str
-    label: str | None = None
-    target_label: str | None = None
-    labels: Path | None = None
-    prediction: str | None = None
-    positive: str | None = None
-    identifier: str | None = None
-    group: str | None = None
-    groups: tuple[str, ...] = ()
-    known_labels: str | None = None
+    scores: str = option_field(
+        "--scores",
+        default="p_*",
+        show_default=True,
+        help="The score column (binary: of the positive class), or a pattern with * that matches "
+        "one column per class; what * stands for is the class name.",
+    )
+    label: str | None = option_field(
+        "--label", default="y", show_default=True, help="The column with the true label."
+    )
+    target_label: str | None = option_field(
+        "--target-label",
+        help="The column with the true label in BATCH: compare realised values, over resamples. "
+        "Without it values are estimated.",
+    )
+    labels: Path | None = option_field(
+        "--labels",
+        type=FILE,
+        help="Take the labels from this file, by the id in the column --id of both; without it "
+        "they are in LABELLED.",
+    )
+    prediction: str | None = option_field(
+        "--prediction",
+        help="The column with the predicted label, in both tables; without it the class with the "
+        "highest score.",
+    )
+    positive: str | None = option_field(
+        "--positive",
+        metavar="LABEL",
+        help="Of two classes the positive one, as in the label column; needed where neither "
+        "labels of 0 and 1 nor the name of a single score column, such as p_ill, say which it is.",
+    )
+    identifier: str | None = option_field(
+        "--id", "identifier", help="The column that names a row; row numbers without it."
+    )
+    group: str | None = option_field(
+        "--group",
+        multiple=True,
+        callback=_only_one,
+        help="A column to compare rates by, such as a hospital or a sex.",
+    )
+    groups: tuple[str, ...] = option_field(
+        "--group",
+        "groups",
+        multiple=True,
+        help="A column to compare by, such as a hospital or a sex; may be given several times, "
+        "each by itself.",
+        absent=(),
+    )
+    known_labels: str | None = option_field(
+        "--known-labels",
+        help="A column of BATCH with the true label where it is known, and nothing elsewhere; "
+        "these rows are not withheld.",
+    )
 
     @property
     def of_validation(self) -> Self:

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from abstain.cli import _options as option
-from abstain.cli._output import Outputs, wrote
+from abstain.cli._output import wrote
 from abstain.cli._printable import printable
-from abstain.cli._reading import Columns, Reading
-from abstain.cli._rule import SavedRule
 
 if TYPE_CHECKING:
     from abstain import Decisions
@@ -37,15 +35,15 @@ if TYPE_CHECKING:
 @option.random_state
 @option.outputs("force", "as_json", out="Where to write the page.", default="report.html")
 def report(
-    rule: SavedRule,
+    rule: option.SavedRule,
     batch: Path,
     *,
     validation: Path | None,
-    columns: Columns,
-    reading: Reading,
+    columns: option.Columns,
+    reading: option.Reading,
     title: str | None,
     random_state: int,
-    outputs: Outputs,
+    outputs: option.Outputs,
 ) -> None:
     """Write a page about what the rule in POLICY decides about BATCH.
 

@@ -3,6 +3,8 @@
 The secret is read from a file, too: a command line is no place for one.
 """
 
+# ruff: noqa: RUF009 - a field that an option fills is a field of a dataclass
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -12,10 +14,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from abstain.cli._values import FILE, filled_by
+
 if TYPE_CHECKING:
     from abstain import Policy
 
 _LEAST, _MOST = 16, 4096
+KEY_FILE = click.option(
+    "--key-file",
+    type=FILE,
+    envvar="ABSTAIN_KEY_FILE",
+    help="A secret file of 16 bytes or more: a rule that is written is signed with it, and "
+    "one that is read must be signed with it.",
+)
 
 
 def signing_key(path: Path | None) -> bytes | None:
@@ -46,7 +57,7 @@ class SavedRule:
     """
 
     policy: Path
-    key_file: Path | None
+    key_file: Path | None = filled_by(KEY_FILE)
 
     @cached_property
     def key(self) -> bytes | None:

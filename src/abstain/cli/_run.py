@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from abstain.cli import _options as option
 from abstain.cli._goal import Goal, goal_options
-from abstain.cli._output import Outputs
-from abstain.cli._reading import Columns, Reading
 from abstain.cli._stream_gate import is_streamed, refuse_in_streams
 
 if TYPE_CHECKING:
@@ -35,10 +33,10 @@ def run(
     batch: Path,
     *,
     goal: Goal,
-    columns: Columns,
-    reading: Reading,
+    columns: option.Columns,
+    reading: option.Reading,
     method: option.Method,
-    outputs: Outputs,
+    outputs: option.Outputs,
 ) -> None:
     """Choose which rows of BATCH go to a person.
 
@@ -94,10 +92,10 @@ def _streamed(
     validation: Path,
     batch: Path,
     goal: Goal,
-    columns: Columns,
-    reading: Reading,
+    columns: option.Columns,
+    reading: option.Reading,
     method: option.Method,
-    outputs: Outputs,
+    outputs: option.Outputs,
 ) -> None:
     """Do the same about rows that are never in memory all at once."""
     from threading import Lock

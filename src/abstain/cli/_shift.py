@@ -8,10 +8,9 @@ from typing import Any
 import click
 
 from abstain.cli import _options as option
-from abstain.cli._output import Outputs
 from abstain.cli._printable import in_a_line
 from abstain.cli._proportions import proportion_lines
-from abstain.cli._reading import Columns, Reading
+from abstain.cli._values import check_with
 
 
 def _estimator(name: str) -> Any:
@@ -31,7 +30,7 @@ def _estimator(name: str) -> Any:
     "estimator",
     default="em",
     show_default=True,
-    callback=option.check_with(_estimator),
+    callback=check_with(_estimator),
     help="How to estimate the class proportions.",
 )
 @option.outputs("as_json")
@@ -39,11 +38,11 @@ def shift(
     validation: Path,
     batch: Path,
     *,
-    columns: Columns,
-    reading: Reading,
+    columns: option.Columns,
+    reading: option.Reading,
     method: option.Method,
     estimator: Any,
-    outputs: Outputs,
+    outputs: option.Outputs,
 ) -> None:
     """Say how the class proportions moved from VALIDATION to BATCH.
 
