@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from abstain import Policy, __version__
 from abstain.cli import _writing
-from abstain.cli._tables import write_columns
+from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 from abstain.report import Report
 

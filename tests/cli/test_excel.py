@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from abstain.cli._reading import Columns
-from abstain.cli._tables import read_predictions, write_columns
+from abstain.cli._tables import read_predictions
+from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic
 
 RUN = (

@@ -11,7 +11,8 @@ import pytest
 from pyarrow import parquet
 
 from abstain.cli._reading import Columns, Reading
-from abstain.cli._tables import read_predictions, write_columns
+from abstain.cli._tables import read_predictions
+from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic
 
 RUN = (

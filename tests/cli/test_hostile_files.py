@@ -12,9 +12,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from abstain.cli import _packed
+from abstain.cli import _archives
 from abstain.cli._reading import Columns
-from abstain.cli._tables import read_predictions, write_columns
+from abstain.cli._tables import read_predictions
+from abstain.cli._writing import write_columns
 
 RUN = (
     "run", "v.csv", "t.csv", "--scores", "p", "--label", "y", "--metric", "auroc",
@@ -180,7 +181,7 @@ def test_parquet_that_is_cut_or_names_a_column_twice(abstain, rule):
 
 
 def test_what_unpacks_to_far_more_than_a_table(abstain, rule, monkeypatch):
-    monkeypatch.setattr(_packed, "_ENOUGH", 100_000)
+    monkeypatch.setattr(_archives, "_ENOUGH", 100_000)
     Path("x.csv.gz").write_bytes(gzip.compress(b"p,note\n0.1," + b"x" * 3_000_000 + b"\n"))
     said = refused(abstain, "apply", rule, "x.csv.gz", "--scores", "p")
     assert "unpacks to more than 200 times its size" in said

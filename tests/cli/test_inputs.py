@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 from abstain.cli._reading import Columns
-from abstain.cli._tables import read_predictions, write_columns
+from abstain.cli._tables import read_predictions
+from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 
 SETTINGS = (

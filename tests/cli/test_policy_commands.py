@@ -6,7 +6,8 @@ import pytest
 
 from abstain import Cost, Policy
 from abstain.cli._reading import Columns
-from abstain.cli._tables import read_predictions, write_columns
+from abstain.cli._tables import read_predictions
+from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 
 RUN = (

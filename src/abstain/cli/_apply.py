@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from abstain.cli import _options as option
-from abstain.cli._stream_gate import is_streamed, refuse_in_streams
 
 
 @option.command("abstain apply triage.json batch.csv --scores p_ill --out out.csv")
@@ -40,6 +39,8 @@ def apply(
     to do if they moved. BATCH may be a quoted pattern of many files, such as 'site-*.csv.gz', or a
     folder of tables, which need not fit into memory.
     """
+    from abstain.cli._stream import is_streamed, refuse_in_streams
+
     inputs = (rule.policy, batch, rule.key_file)
     if is_streamed(batch, reading.stream):
         whole = {"--at-most": at_most, "--sort pressing": outputs.pressing_first}
@@ -56,15 +57,11 @@ def apply(
     policy = rule.load()
     rows = read_predictions(batch, columns, reading, rule=policy)
     told = rows.unscored_and_known(policy.classes)
-    if at_most is not None:
-        told["at_most"] = at_most
-    decisions = policy.apply(rows.scores_for(policy.classes), **told)
+    decisions = policy.apply(rows.scores_for(policy.classes), at_most=at_most, **told)
     found = facts(decisions, stored=True) | rows.remarks
     found["adapt"] = _adapting_command(found, rule.policy, batch, columns, reading)
     with outputs.landing(found, [*lines(found), *_advice(found)]) as place:
-        if outputs.out is not None:
-            first, sources = outputs.pressing_first, (rule.policy, rows)
-            save_decisions(place, outputs.out, decisions, rows, sources, pressing_first=first)
+        save_decisions(place, outputs, decisions, rows, (rule.policy, rows))
 
 
 def _streamed(
@@ -75,14 +72,14 @@ def _streamed(
     outputs: option.Outputs,
 ) -> None:
     """Do the same about rows that are never in memory all at once."""
-    from abstain.cli._first_pass import Chosen, chosen, first_pass
+    from abstain.cli._first_pass import StreamChoice, choice_of, first_pass
     from abstain.cli._stream import stream_of
     from abstain.cli._streaming import StreamedRun
 
     policy = rule.load()
     stream = stream_of(batch, columns, reading, rule=policy)
 
-    def choose() -> Chosen:
+    def choose() -> StreamChoice:
         withheld: list[int] = []
 
         def look(scores: Any, gaps: bool) -> None:
@@ -90,13 +87,10 @@ def _streamed(
             withheld.append(int(found.abstain.sum()))
 
         seen = first_pass(stream, policy.classes, look)
-        result = chosen(policy, seen, stored=True)
+        result = choice_of(policy, seen, stored=True)
         policy.warn_of_more(sum(withheld), seen.n_rows)
-        result.found["adapt"] = (
-            None
-            if batch.is_dir()
-            else _adapting_command(result.found, rule.policy, batch, columns, reading)
-        )
+        found = result.found
+        found["adapt"] = _adapting_command(found, rule.policy, batch, columns, reading)
         return result
 
     StreamedRun(stream, outputs, (rule.policy,), rule.key, rule=policy.sha256, advice=_advice).run(
@@ -112,7 +106,8 @@ def _adapting_command(
     reading: option.Reading,
 ) -> str | None:
     """Return the command that makes the rule for these rows, where their proportions moved."""
-    if not found["priors"]["moved"] or found["certificate"] is not None:
+    # What adapts a rule takes no folder.
+    if not found["priors"]["moved"] or found["certificate"] is not None or batch.is_dir():
         return None
     out = policy.with_name(f"{policy.stem}-adapted{policy.suffix}")
     options = ["--scores", columns.scores, *reading.typed(), "--out", str(out)]

@@ -50,7 +50,7 @@ def calibrate(
     import pyarrow as pa
 
     from abstain._inputs import read_scores
-    from abstain.cli._calibrated import fitted_calibrator
+    from abstain.cli._calibration import fitted_calibrator
     from abstain.cli._positive import classes_of
     from abstain.cli._tables import read_predictions, read_validation
     from abstain.cli._writing import free_name, save_table
@@ -64,21 +64,18 @@ def calibrate(
         "rows": len(values),
         "positive": order.positive,
         "selected": fitted.name,
-        "methods": _measured(values, source.labels, fitted.classes_, method.scale),
+        "methods": _measured(values, source.labels, fitted.classes_, scale),
     }
-    made: dict[str, Any] = {}
-    read = [source]
-    if batch is not None:
-        rows = read_predictions(batch, columns.of_batch, reading, scale=scale)
-        scores_new = read_scores(rows.scores_for(order.columns), order, scale=scale).values
-        proba = fitted.predict_proba(scores_new)
-        read.append(rows)
-        made = {} if rows.ids is None else {rows.id_name: rows.ids}
-        for name, column in zip(fitted.classes_, proba.T, strict=True):
-            made[free_name(f"p_{name}", made)] = column
+    if batch is None or outputs.out is None:
+        outputs.emit(found, _lines(found))
+        return
+    rows = read_predictions(batch, columns.of_batch, reading, scale=scale)
+    scores_new = read_scores(rows.scores_for(order.columns), order, scale=scale).values
+    made = {} if rows.ids is None else {rows.id_name: rows.ids}
+    for name, column in zip(fitted.classes_, fitted.predict_proba(scores_new).T, strict=True):
+        made[free_name(f"p_{name}", made)] = column
     with outputs.landing(found, _lines(found), "calibrated probabilities") as place:
-        if outputs.out is not None:
-            save_table(place, outputs.out, pa.table(made), tuple(read))
+        save_table(place, outputs.out, pa.table(made), (source, rows))
 
 
 def _measured(scores: Any, labels: Any, classes: Any, scale: Any) -> dict[str, dict[str, float]]:

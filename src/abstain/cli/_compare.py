@@ -162,7 +162,7 @@ def _basis(
 ) -> _Basis:
     from abstain import shift as shifts
     from abstain._inputs import both_columns, check_seed
-    from abstain.cli._calibrated import calibrate_both
+    from abstain.cli._calibration import calibrate_both
     from abstain.deciding import Given, estimate_shift, warn_of
     from abstain.selection import Selection
     from abstain.summaries import summarise

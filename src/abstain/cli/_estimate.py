@@ -55,8 +55,8 @@ def estimate(
         source.labels,
         new.scores_for(np.unique(source.labels) if source.classes is None else source.classes),
         metrics,
-        prediction_val=_like(source.predictions, source.labels),
-        prediction=_like(new.predictions, source.labels),
+        prediction_val=_in_kind_of(source.predictions, source.labels),
+        prediction=_in_kind_of(new.predictions, source.labels),
         classes=classes.columns,
         positive=classes.positive,
         scale=method.scale,
@@ -70,7 +70,7 @@ def estimate(
     outputs.emit(facts, said)
 
 
-def _like(predictions: Any, labels: Any) -> Any:
+def _in_kind_of(predictions: Any, labels: Any) -> Any:
     """Return predictions as text where labels are: they may be read as numbers."""
     if predictions is None or labels.dtype.kind != "U":
         return predictions

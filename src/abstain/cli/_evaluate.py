@@ -64,7 +64,5 @@ def evaluate(
         metrics=metrics,
         level=level,
     )
-    said = judged.to_text()
-    if found.line():
-        said = f"{found.line()}\n{said}"
-    outputs.emit({**judged.to_dict(), "labels": found.counts, **rows.remarks}, [said])
+    said = [line for line in (found.line(), judged.to_text()) if line]
+    outputs.emit({**judged.to_dict(), "labels": found.counts, **rows.remarks}, said)

@@ -84,11 +84,14 @@ class Query:
             raise click.UsageError(f"{', '.join(given)}: for --to sql alone.")
 
     def sql(self, rule: Policy) -> str:
-        """Return the query."""
+        """Return the query; a star in a single score column stands for the classes."""
+        scores = list(self.columns)
+        if len(scores) == 1 and "*" in scores[0]:
+            scores = [scores[0].replace("*", str(label)) for label in rule.columns.tolist()]
         return rule.to_sql(
             str(self.dialect),
             table=self.table,
-            scores=_score_columns(self.columns, rule),
+            scores=scores,
             keep=self.keep or None,
             probabilities=not self.no_probabilities,
             prefix=self.prefix,
@@ -133,13 +136,6 @@ def export(rule: option.SavedRule, *, kind: str, query: Query, outputs: option.O
     with landing() as place:
         place(Path(str(outputs.out))).write_bytes(content)
     wrote("the rule", outputs.out)
-
-
-def _score_columns(columns: tuple[str, ...], rule: Policy) -> list[str]:
-    """Return the score columns; a star in a single one stands for the classes."""
-    if len(columns) > 1 or "*" not in columns[0]:
-        return list(columns)
-    return [columns[0].replace("*", str(label)) for label in rule.columns.tolist()]
 
 
 def _print(query: str) -> None:

@@ -1,4 +1,4 @@
-"""Options that several commands share, and checks that make them errors of the command."""
+"""Options that several commands share, and the headings that help lists them under."""
 
 # ruff: noqa: RUF009 - a field that an option fills is a field of a dataclass
 
@@ -13,8 +13,8 @@ from typing import Any
 
 import click
 
-from abstain.cli._help import Grouped
-from abstain.cli._output import AS_JSON, READ
+from abstain.cli._output import AS_JSON as AS_JSON
+from abstain.cli._output import READ
 from abstain.cli._output import Outputs as Outputs
 from abstain.cli._reading import Columns as Columns
 from abstain.cli._reading import Reading as Reading
@@ -24,13 +24,43 @@ from abstain.cli._values import Option, check_with, filled_by, in_one_value, opt
 
 #: Far more than tell methods apart; each takes seconds.
 MOST_REPEATS = 10_000
+# The headings of help, and what stands under each.
+_SECTIONS = {
+    "What to decide": "metric metrics budget budgets target cost errors value_of_metric "
+    "confidence prior_range at_most drop_certificate methods repeats",
+    "Columns": "scores label target_label labels prediction positive identifier group groups "
+    "known_labels",
+    "Reading files": "scale percent separator decimal encoding sheets missing validation",
+    "Method": "calibration shift estimator decision score level random_state",
+    "Output": "out policy report title force strict as_json help",
+}
+# Fewer options are read as quickly without headings.
+_MANY = 12
 # With what a metric begins that is read from a file.
 _COST = "cost:"
 
 
+class _Grouped(click.Command):
+    """A command whose help lists its options by what they are about."""
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under their headings; those that have none come last."""
+        options = [one for one in self.get_params(context) if isinstance(one, click.Option)]
+        if len(options) < _MANY:
+            super().format_options(context, formatter)
+            return
+        place = {name: title for title, names in _SECTIONS.items() for name in names.split()}
+        for title in (*_SECTIONS, "Other options"):
+            of_it = [one for one in options if place.get(one.name or "", "Other options") == title]
+            records = [record for one in of_it if (record := one.get_help_record(context))]
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
 def command(example: str) -> Callable[[Any], click.Command]:
     """Make a function a command whose help lists its options under headings, then an example."""
-    return click.command(cls=Grouped, epilog=f"Example: {example}")
+    return click.command(cls=_Grouped, epilog=f"Example: {example}")
 
 
 def reads(path: str | Path) -> None:
@@ -83,7 +113,6 @@ def _known_metrics(context: click.Context, parameter: click.Parameter, start: st
 
 validation = click.argument("validation", type=FILE)
 batch = click.argument("batch", type=FILE)
-as_json = AS_JSON
 metric = click.option(
     "--metric",
     required=True,

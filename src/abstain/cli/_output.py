@@ -157,9 +157,9 @@ def _check_ending(path: Path) -> None:
             f"{ENDINGS[-1]}."
         )
     if path.suffix.lower() == ".xlsx":
-        from abstain.cli._excel import needed
+        from abstain.cli._excel import openpyxl_module
 
-        needed()
+        openpyxl_module()
 
 
 def _files(path: Path) -> list[Path]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from abstain.cli import _options as option
 from abstain.cli._goal import Goal, goal_options
-from abstain.cli._stream_gate import is_streamed, refuse_in_streams
 
 if TYPE_CHECKING:
     from abstain import Abstainer
@@ -45,6 +44,8 @@ def run(
     Either may be a quoted pattern of many files, such as 'site-*.csv.gz'. BATCH may also be a
     folder of tables, which need not fit into memory.
     """
+    from abstain.cli._stream import is_streamed, refuse_in_streams
+
     inputs = (validation, batch, outputs.key_file)
     if is_streamed(batch, reading.stream):
         whole = {"--report": outputs.report, "--known-labels": columns.known_labels}
@@ -68,9 +69,7 @@ def run(
     decisions = abstainer.decide(new.scores_for(classes), **new.unscored_and_known(classes))
     found = facts(decisions) | new.remarks
     with outputs.landing(found, lines(found)) as place:
-        if outputs.out is not None:
-            first = outputs.pressing_first
-            save_decisions(place, outputs.out, decisions, new, (source, new), pressing_first=first)
+        save_decisions(place, outputs, decisions, new, (source, new))
         if outputs.policy is not None:
             decisions.policy.save(place(outputs.policy), key=key)
         if outputs.report is not None:
@@ -101,7 +100,7 @@ def _streamed(
     from threading import Lock
 
     from abstain.cli._columns import found_files
-    from abstain.cli._first_pass import Chosen, chosen, first_pass
+    from abstain.cli._first_pass import StreamChoice, choice_of, first_pass
     from abstain.cli._stream import stream_of
     from abstain.cli._streaming import StreamedRun
     from abstain.cli._tables import read_validation
@@ -109,7 +108,7 @@ def _streamed(
     parameters = goal.parameters() | asdict(method)
     stream = stream_of(batch, columns.of_batch, reading, scale=method.scale)
 
-    def choose() -> Chosen:
+    def choose() -> StreamChoice:
         source = read_validation(validation, columns, reading, scale=method.scale)
         abstainer = _fitted(source, goal, columns.positive, parameters)
         # Merged in any order the summary is the same.
@@ -122,6 +121,6 @@ def _streamed(
 
         merging = Lock()
         seen = first_pass(stream, abstainer.classes_, look)
-        return chosen(abstainer.decide_summary(summaries[0]), seen, stored=False)
+        return choice_of(abstainer.decide_summary(summaries[0]), seen, stored=False)
 
     StreamedRun(stream, outputs, tuple(found_files(validation)), outputs.key).run(choose)

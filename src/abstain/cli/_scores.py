@@ -9,7 +9,7 @@ import fnmatch
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import numpy as np
@@ -31,6 +31,14 @@ GAPS = ["", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "NaN", "nan", "-nan", "NULL"
 _PREFIX = "p_"
 _THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+$"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?([iI]nf|[iI]nfinity)$"
+
+
+class ScoreNumbers(NamedTuple):
+    """Score columns as numbers, and those of them that have decimal commas, or decimal points."""
+
+    columns: list[pa.ChunkedArray]
+    commas: list[str]
+    points: list[str]
 
 
 @dataclass(frozen=True)
@@ -94,6 +102,21 @@ class ScoreColumns:
     def table(self, numbers: Sequence[pa.ChunkedArray]) -> pa.Table:
         """Return scores as the library takes them, NaN where there is none."""
         return pa.table([column.fill_null(np.nan) for column in numbers], names=self.names)
+
+    def numbers(
+        self, table: pa.Table, places: Places, reading: Reading, *, alone: bool, doubt_ids: bool
+    ) -> ScoreNumbers:
+        """Return the columns as numbers; the rest is as for :func:`as_numbers`."""
+        found = {
+            name: as_numbers(
+                table.column(name), name, places, reading, self, alone=alone, doubt_ids=doubt_ids
+            )
+            for name in self.columns
+        }
+        commas = [name for name, (_, with_commas) in found.items() if with_commas]
+        kinds = {name: table.schema.field(name).type for name in self.columns}
+        points = [name for name, kind in kinds.items() if pa.types.is_floating(kind)]
+        return ScoreNumbers([column for column, _ in found.values()], commas, points)
 
     def check_percent(self, reading: Reading) -> None:
         """Refuse percentages where the scores are logits."""
@@ -160,7 +183,7 @@ def as_numbers(
     scores: ScoreColumns,
     *,
     alone: bool,
-    doubt_ids: bool = True,
+    doubt_ids: bool,
 ) -> tuple[pa.ChunkedArray, bool]:
     """Return a score column as numbers with nulls in its gaps, and whether it has decimal commas.
 

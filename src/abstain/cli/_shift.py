@@ -9,7 +9,6 @@ import click
 
 from abstain.cli import _options as option
 from abstain.cli._printable import in_a_line
-from abstain.cli._proportions import proportion_lines
 from abstain.cli._values import check_with
 
 
@@ -50,7 +49,7 @@ def shift(
     of the same classifier on new rows. Prints the proportions with intervals, whether they moved,
     and whether a shift of the proportions explains what changed.
     """
-    from abstain.cli._calibrated import calibrate_both
+    from abstain.cli._calibration import calibrate_both
     from abstain.cli._positive import classes_of
     from abstain.cli._tables import read_predictions, read_validation
     from abstain.shift import shift_facts
@@ -78,6 +77,8 @@ def shift(
 
 def _lines(found: dict[str, Any]) -> list[str]:
     """Return the facts as lines for people."""
+    from abstain.cli._summary import proportion_lines
+
     priors = found["priors"]
     columns = {
         "validation": [f"{value:.3f}" for value in priors["validation"]],

@@ -5,23 +5,23 @@ What ``_tables`` does for tables that fit, with the same checks and the same wor
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from abstain._inputs import Mask
 from abstain.cli._chunks import chunk_rows, chunks_of, file_schema, n_rows_of, table_files
-from abstain.cli._columns import column_names, found_files
+from abstain.cli._columns import column_names, found_files, misfit
 from abstain.cli._places import Places
 from abstain.cli._reading import Columns, Reading
 from abstain.cli._scores import (
     ScoreColumns,
-    as_numbers,
     no_percentages,
     remark_on_gaps,
     score_columns,
@@ -29,6 +29,46 @@ from abstain.cli._scores import (
 )
 from abstain.cli._tables import MOST_NAMED, say_how_read
 from abstain.policy import Policy
+
+#: Larger inputs are streamed; what is smaller is read as it always was.
+MOST_BYTES = 200_000_000
+# What text is packed to, at most times: it counts for what it unpacks to.
+_PACKED = 5
+
+
+def is_streamed(batch: Path, stream: bool | None) -> bool:
+    """Tell whether a batch is streamed: it is a folder, or large, or that was asked for."""
+    if stream is not None:
+        if not stream and batch.is_dir():
+            raise click.UsageError(
+                f"--no-stream is for files; for all tables in the folder give '{batch}/*.csv'."
+            )
+        return stream
+    if batch.is_dir():
+        return True
+    try:
+        files = found_files(batch)
+    except (OSError, ValueError):
+        return False  # what is wrong with it is said when it is read
+    weighed = (
+        file.stat().st_size * (_PACKED if file.suffix.lower() == ".gz" else 1) for file in files
+    )
+    return sum(weighed) > MOST_BYTES
+
+
+def refuse_in_streams(given: Mapping[str, Any], out: Path | None) -> None:
+    """Refuse options that take all rows at once."""
+    for option, value in given.items():
+        if value not in (None, False):
+            raise click.UsageError(
+                f"{option} takes all rows in memory at once, and BATCH is streamed. Leave it out; "
+                f"or, for a file that fits into memory, add --no-stream."
+            )
+    if out is not None and out.suffix.lower() == ".xlsx":
+        raise click.UsageError(
+            f"Cannot stream into the workbook {out}: name a folder, or a file that ends in "
+            f".parquet, .csv, .csv.gz or .tsv."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +93,7 @@ class Chunk:
     begin: int
 
     def __len__(self) -> int:
-        n: int = self.scores.num_rows
-        return n
+        return int(self.scores.num_rows)
 
 
 @dataclass(eq=False)
@@ -99,9 +138,7 @@ class Stream:
         try:
             return pa.unify_schemas(schemas, promote_options="permissive").remove_metadata()
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise ValueError(
-                f"{self.files[0]} and the files with it do not fit together: {error}"
-            ) from error
+            raise misfit(self.files, error) from error
 
     def check(self) -> None:
         """Refuse, before anything is read, files that do not have what the first one has."""
@@ -125,7 +162,15 @@ class Stream:
         rows = chunk_rows(len(names))
         for table in chunks_of(file, names, columns, reading, rows=rows, start=start):
             places = Places([file], [begin + table.num_rows], reading, begin)
-            numbers, commas = self._numbers(table, places, reading, first=begin == start)
+            # Of a part nothing tells percentages from fractions; of all of it something may.
+            numbers, commas, points = self.scores.numbers(
+                table, places, reading, alone=False, doubt_ids=begin == 0
+            )
+            if commas and points:
+                _refuse_commas(file, points[-1], places)
+            self.scores.check_scale(numbers, places)
+            if reading.percent and len(columns) == 1:
+                self._note_percentages(table.column(columns[0]), numbers[0])
             if commas and reading.decimal is None:
                 if begin > start:
                     _refuse_commas(file, columns[0], places)
@@ -134,28 +179,6 @@ class Stream:
             gaps, scores = without_score(numbers), self.scores.table(numbers)
             yield Chunk(scores, gaps, table.drop_columns(columns), begin)
             begin += table.num_rows
-
-    def _numbers(
-        self, table: pa.Table, places: Places, reading: Reading, *, first: bool
-    ) -> tuple[list[pa.ChunkedArray], bool]:
-        numbers, commas, pointed = [], False, None
-        columns, doubt_ids = self.scores.columns, first and places.begin == 0
-        for name in columns:
-            # Of a part nothing tells percentages from fractions; of all of it something may.
-            how: dict[str, bool] = {"alone": False, "doubt_ids": doubt_ids}
-            column, with_commas = as_numbers(
-                table.column(name), name, places, reading, self.scores, **how
-            )
-            numbers.append(column)
-            commas = commas or with_commas
-            if not with_commas and pa.types.is_floating(table.schema.field(name).type):
-                pointed = name
-        if commas and pointed is not None:
-            _refuse_commas(places.files[0], pointed, places)
-        self.scores.check_scale(numbers, places)
-        if reading.percent and len(columns) == 1:
-            self._note_percentages(table.column(columns[0]), numbers[0])
-        return numbers, commas
 
     def _note_percentages(self, given: pa.ChunkedArray, numbers: pa.ChunkedArray) -> None:
         if pa.types.is_string(given.type):

@@ -7,7 +7,7 @@ other, and a run that was stopped goes on behind the last of them; a single file
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -17,12 +17,12 @@ import click
 
 from abstain._files import landing
 from abstain._numerics import rate_bar
-from abstain.cli._first_pass import Chosen, counted, stream_lines
-from abstain.cli._manifest import stream_manifest
+from abstain.cli._first_pass import StreamChoice, stream_lines, with_counts
+from abstain.cli._kept_run import KeptRun, file_facts
+from abstain.cli._manifest import manifest_of
 from abstain.cli._output import Outputs, heard_warnings, manifest_path, wrote
-from abstain.cli._parts import Part, RowWriter, Tables, cut, planned
+from abstain.cli._parts import Part, RowWriter, Tables, part_chunks, parts_of
 from abstain.cli._printable import in_a_line, say
-from abstain.cli._progress_kept import KeptRun, file_facts
 from abstain.cli._stream import Chunk, Stream
 from abstain.cli._writing import say_renamed, write_json
 from abstain.exceptions import AssumptionWarning, RepairWarning, warn_user
@@ -60,7 +60,7 @@ class StreamedRun:
     rule: str | None = None
     advice: Callable[[dict[str, Any]], list[str]] | None = None
 
-    def run(self, choose: Callable[[], Chosen]) -> None:
+    def run(self, choose: Callable[[], StreamChoice]) -> None:
         """Choose, or take what was chosen before, then decide about the rows and write."""
         folder = self.outputs.folder
         kept = None if folder is None else self._kept(folder)
@@ -94,7 +94,7 @@ class StreamedRun:
         }
         return KeptRun(folder, settings, file_facts([*self.sources, *self.stream.files]))
 
-    def _again(self, kept: KeptRun, before: dict[str, Any]) -> Chosen:
+    def _again(self, kept: KeptRun, before: dict[str, Any]) -> StreamChoice:
         policy = Policy.load(kept.policy, key=self.key)
         if policy.sha256 != before["rule"]:
             raise ValueError(
@@ -103,9 +103,9 @@ class StreamedRun:
             )
         for kind, message in before["heard"]:
             warn_user(message, _KINDS[kind])
-        return Chosen(policy, before["counts"], before["found"], before["heard"])
+        return StreamChoice(policy, before["counts"], before["found"], before["heard"])
 
-    def _begin(self, kept: KeptRun, chosen: Chosen) -> None:
+    def _begin(self, kept: KeptRun, chosen: StreamChoice) -> None:
         kept.folder.mkdir(parents=True, exist_ok=True)
         chosen.policy.save(kept.policy, key=self.key)
         kept.begin(
@@ -117,9 +117,9 @@ class StreamedRun:
             }
         )
 
-    def _in_parts(self, kept: KeptRun, chosen: Chosen, tables: Tables) -> None:
+    def _in_parts(self, kept: KeptRun, chosen: StreamChoice, tables: Tables) -> None:
         kept.clean()
-        parts, done = planned(self.stream.files, chosen.counts), kept.finished()
+        parts, done = parts_of(self.stream.files, chosen.counts), kept.finished()
         done = {part.name: done[part.name] for part in parts if part.name in done}
         if done:
             say(f"{len(done):,} of {len(parts):,} parts are there; going on with the others.")
@@ -132,12 +132,12 @@ class StreamedRun:
                     waiting.pop(0)
                 if not waiting:
                     continue
-                for part, chunks in cut(self.stream, waiting):
+                for part, chunks in part_chunks(self.stream, waiting):
                     if part.name in done:
                         continue
                     path = kept.folder / part.name
                     with landing() as place, RowWriter(place(path), path, tables, metadata) as to:
-                        rows, withheld = _written(tables, part, chunks, to.add, advance)
+                        rows, withheld = _write_part(tables, part, chunks, to, advance)
                     done[part.name] = kept.finish(
                         part.name,
                         rows=rows,
@@ -147,9 +147,10 @@ class StreamedRun:
                         end=part.end,
                     )
         ready = [done[part.name] for part in parts]
-        found = self._counted(chosen, ready)
+        withheld, rows = (sum(one[name] for one in ready) for name in ("withheld", "rows"))
+        found = with_counts(chosen.found, withheld, rows)
         facts = {"policy": chosen.policy.sha256, "renamed": tables.renamed, "parts": ready}
-        manifest = stream_manifest(self._inputs(chosen), **facts)
+        manifest = manifest_of(self._inputs(chosen), **facts)
         with landing() as place:
             write_json(place(kept.manifest), manifest)
             self._save_policy(place, chosen)
@@ -160,48 +161,34 @@ class StreamedRun:
         )
         wrote("the rule", self.outputs.policy)
 
-    def _in_one(self, chosen: Chosen, tables: Tables) -> None:
+    def _in_one(self, chosen: StreamChoice, tables: Tables) -> None:
         facts = {"policy": chosen.policy.sha256, "renamed": tables.renamed}
-        manifest = stream_manifest(self._inputs(chosen), **facts)
-        rows = withheld = 0
+        manifest = manifest_of(self._inputs(chosen), **facts)
+        out, rows, withheld = self.outputs.out, 0, 0
         with landing() as place:
-            with (
-                self._writer(place, tables, manifest) as add,
-                rate_bar("deciding", sum(chosen.counts)) as advance,
-            ):
-                for part in planned(self.stream.files, chosen.counts, whole=True):
-                    for _, chunks in cut(self.stream, [part]):
-                        some, count = _written(tables, part, chunks, add, advance)
+            with ExitStack() as stack:
+                to = None
+                if out is not None:
+                    to = stack.enter_context(RowWriter(place(out), out, tables, manifest))
+                advance = stack.enter_context(rate_bar("deciding", sum(chosen.counts)))
+                for part in parts_of(self.stream.files, chosen.counts, whole=True):
+                    for _, chunks in part_chunks(self.stream, [part]):
+                        some, count = _write_part(tables, part, chunks, to, advance)
                         rows, withheld = rows + some, withheld + count
-            found = counted(chosen.found, withheld, rows)
-            if self.outputs.out is not None:
-                size = place(self.outputs.out).stat().st_size
-                output = {"file": self.outputs.out.name, "rows": rows, "bytes": size}
-                write_json(place(manifest_path(self.outputs.out)), {**manifest, "output": output})
+            found = with_counts(chosen.found, withheld, rows)
+            if out is not None:
+                output = {"file": out.name, "rows": rows, "bytes": place(out).stat().st_size}
+                write_json(place(manifest_path(out)), {**manifest, "output": output})
             self._save_policy(place, chosen)
             self.outputs.emit(found, self._lines(found))
-        wrote("decisions", self.outputs.out)
+        wrote("decisions", out)
         wrote("the rule", self.outputs.policy)
 
-    @contextmanager
-    def _writer(
-        self, place: Callable[[Path], Path], tables: Tables, manifest: dict[str, Any]
-    ) -> Iterator[Callable[[Any], None]]:
-        if self.outputs.out is None:
-            yield lambda table: None
-            return
-        with RowWriter(place(self.outputs.out), self.outputs.out, tables, manifest) as to:
-            yield to.add
-
-    def _save_policy(self, place: Callable[[Path], Path], chosen: Chosen) -> None:
+    def _save_policy(self, place: Callable[[Path], Path], chosen: StreamChoice) -> None:
         if self.outputs.policy is not None:
             chosen.policy.save(place(self.outputs.policy), key=self.key)
 
-    def _counted(self, chosen: Chosen, ready: list[dict[str, Any]]) -> dict[str, Any]:
-        withheld, rows = (sum(one[name] for one in ready) for name in ("withheld", "rows"))
-        return counted(chosen.found, withheld, rows)
-
-    def _inputs(self, chosen: Chosen) -> list[dict[str, Any]]:
+    def _inputs(self, chosen: StreamChoice) -> list[dict[str, Any]]:
         files = file_facts(self.stream.files)
         rows = [one | {"rows": n} for one, n in zip(files, chosen.counts, strict=True)]
         return [*file_facts(self.sources), *rows]
@@ -224,18 +211,19 @@ class StreamedRun:
             raise
 
 
-def _written(
+def _write_part(
     tables: Tables,
     part: Part,
     chunks: Iterator[Chunk],
-    add: Callable[[Any], None],
+    to: RowWriter | None,
     advance: Callable[[int], None],
 ) -> tuple[int, int]:
     """Decide about the rows of a part and write them; return how many, and how many withheld."""
     rows = withheld = 0
     for chunk in chunks:
         table, count = tables.of(chunk, part.number + chunk.begin - part.begin)
-        add(table)
+        if to is not None:
+            to.add(table)
         rows, withheld = rows + table.num_rows, withheld + count
         advance(len(chunk))
     return rows, withheld

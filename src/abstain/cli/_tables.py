@@ -6,6 +6,7 @@ an error that proposes what it may be, and so is a number that may mean two thin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,30 +20,14 @@ from numpy.typing import NDArray
 
 from abstain._inputs import IntArray, Mask
 from abstain._logs import logger, stopwatch
-from abstain.cli._columns import (
-    column_names,
-    found_files,
-    is_parquet,
-    is_workbook,
-    read_columns,
-    read_parts,
-    stacked,
-)
+from abstain.cli._columns import column_names, found_files, is_parquet, is_workbook, read_columns
 from abstain.cli._header import listed
-from abstain.cli._labels import as_labels, without_gaps
+from abstain.cli._labels import as_labels, as_text, without_categories, without_gaps
 from abstain.cli._places import Places
 from abstain.cli._printable import say
 from abstain.cli._reading import AS_FOUND, Columns, Reading
-from abstain.cli._scores import (
-    ScoreColumns,
-    as_numbers,
-    remark_on_gaps,
-    score_columns,
-    without_score,
-)
+from abstain.cli._scores import ScoreColumns, remark_on_gaps, score_columns, without_score
 from abstain.cli._text import text_format
-from abstain.cli._writing import write_columns as write_columns
-from abstain.cli._writing import write_decisions as write_decisions
 from abstain.exceptions import RepairWarning, warn_user
 
 if TYPE_CHECKING:
@@ -50,6 +35,7 @@ if TYPE_CHECKING:
 
 #: So many rows are named where there are more.
 MOST_NAMED = 5
+_WHOLE = re.compile("0|-?[1-9][0-9]*")
 
 _logger = logger("cli")
 
@@ -116,7 +102,7 @@ class Predictions:
 
     def others(self) -> pa.Table:
         """Read the columns that are neither scores nor the id, as they are in the files."""
-        table = read_columns(self.files, self.unread, as_text=self.unread, reading=self.reading)
+        table, _ = read_columns(self.files, self.unread, as_text=self.unread, reading=self.reading)
         return table if self.rows is None else table.take(self.rows)
 
     def scores_for(self, classes: Iterable[Any]) -> pa.Table:
@@ -172,7 +158,7 @@ def read_predictions(
     gaps = without_score(numbers)
     helpless = gaps if gaps is None or known is None else gaps & known.is_null().to_numpy()
     identifier, group = columns.identifier, columns.group
-    ids = None if identifier is None else _filled(table.column(identifier), "")
+    ids = None if identifier is None else _column_without_nulls(table.column(identifier), "")
     remarks = _gap_remarks(helpless, places, ids, reading)
     rows = None
     if remarks and helpless is not None and reading.missing == "drop":
@@ -186,17 +172,19 @@ def read_predictions(
     from_text = not all(is_parquet(file) for file in files)
     labels_in = partial(as_labels, from_text=from_text, names=scores.class_names)
     labels, predictions = (
-        None if name is None else labels_in(_full(table, name, places, rows))
+        None if name is None else labels_in(_column_of_all(table, name, places, rows))
         for name in (columns.label, columns.prediction)
     )
-    labels, classes = _named(labels, scores.class_names)
+    labels, classes = _labels_and_classes(labels, scores.class_names)
     return Predictions(
         scores=scores.table(numbers),
         score_columns=scores,
         classes=classes,
         labels=labels,
         ids=ids,
-        groups=None if group is None else _text(_filled(table.column(group), "(empty)")),
+        groups=None
+        if group is None
+        else as_text(_column_without_nulls(table.column(group), "(empty)").to_numpy()),
         predictions=predictions,
         id_name=identifier or "row",
         group_name=group or "group",
@@ -218,13 +206,12 @@ def _read(
     # Where points separate thousands, what looks like a number is none.
     texts = [name for name in wanted if name not in scores.columns or reading.decimal == ","]
     lap = stopwatch()
-    parts = read_parts(files, wanted, as_text=texts, reading=reading)
-    table = stacked(files, parts)
+    table, counts = read_columns(files, wanted, as_text=texts, reading=reading)
     listed_scores = ", ".join(scores.columns)
     _logger.info(
         "read %d rows of %s in %.2f s; scores: %s", table.num_rows, path, lap(), listed_scores
     )
-    return table, Places(files, [part.num_rows for part in parts], reading)
+    return table, Places(files, counts, reading)
 
 
 def _numbers(
@@ -233,22 +220,15 @@ def _numbers(
     """Return the score columns as numbers, and say on stderr how the files were read."""
     scores.check_percent(reading)
     alone = len(scores.columns) == 1
-    found = {
-        name: as_numbers(table.column(name), name, places, reading, scores, alone=alone)
-        for name in scores.columns
-    }
-    numbers = [column for column, _ in found.values()]
-    with_commas = [name for name, (_, commas) in found.items() if commas]
-    if with_commas:
-        for name in scores.columns:
-            if pa.types.is_floating(table.schema.field(name).type):
-                raise ValueError(
-                    f"{places.files[0]}: column {with_commas[0]!r} has decimal commas, column "
-                    f"{name!r} has decimal points. Say which it is with --decimal."
-                )
-    scores.check_scale(numbers, places)
-    say_how_read(places, commas=bool(with_commas), reading=reading)
-    return numbers
+    found = scores.numbers(table, places, reading, alone=alone, doubt_ids=True)
+    if found.commas and found.points:
+        raise ValueError(
+            f"{places.files[0]}: column {found.commas[0]!r} has decimal commas, column "
+            f"{found.points[0]!r} has decimal points. Say which it is with --decimal."
+        )
+    scores.check_scale(found.columns, places)
+    say_how_read(places, commas=bool(found.commas), reading=reading)
+    return found.columns
 
 
 def say_how_read(places: Places, *, commas: bool, reading: Reading) -> None:
@@ -299,7 +279,9 @@ def _id_remarks(ids: pa.ChunkedArray | None, name: str | None, file: Path) -> di
     return {"duplicate_ids": {"count": len(twice), "rows": rows, "first": first}}
 
 
-def _full(table: pa.Table, name: str, places: Places, rows: IntArray | None) -> pa.ChunkedArray:
+def _column_of_all(
+    table: pa.Table, name: str, places: Places, rows: IntArray | None
+) -> pa.ChunkedArray:
     """Return a column that must have a value in every row."""
     column = without_gaps(table.column(name))
     if column.null_count:
@@ -312,11 +294,9 @@ def _full(table: pa.Table, name: str, places: Places, rows: IntArray | None) -> 
     return column
 
 
-def _filled(column: pa.ChunkedArray, empty: str) -> pa.ChunkedArray:
+def _column_without_nulls(column: pa.ChunkedArray, empty: str) -> pa.ChunkedArray:
     """Return a column as it came, with a word for what is empty."""
-    if pa.types.is_dictionary(column.type):
-        # CSV has no categories.
-        column = column.cast(column.type.value_type)
+    column = without_categories(column)
     if column.null_count:
         column = column.cast(pa.string()).fill_null(empty)
     if empty and pa.types.is_string(column.type):
@@ -324,16 +304,11 @@ def _filled(column: pa.ChunkedArray, empty: str) -> pa.ChunkedArray:
     return column
 
 
-def _text(column: pa.ChunkedArray) -> NDArray[Any]:
-    values: NDArray[Any] = column.to_numpy()
-    return values.astype(str) if values.dtype == object else values
-
-
-def _named(labels: Any, names: list[str]) -> tuple[Any, list[Any] | None]:
+def _labels_and_classes(labels: Any, names: list[str]) -> tuple[Any, list[Any] | None]:
     """Compare labels with column names as text, unless they are numbers on both sides."""
     if labels is None or not names:
         return labels, names or None
-    whole = all(name == str(_whole(name)) for name in names)
+    whole = all(_WHOLE.fullmatch(name) for name in names)
     if whole and labels.dtype.kind == "f" and not (labels % 1).any():
         # As programs write whole numbers that had gaps among them: 1.0.
         labels = labels.astype(np.int64)
@@ -344,10 +319,3 @@ def _named(labels: Any, names: list[str]) -> tuple[Any, list[Any] | None]:
         spelled = {name.lower(): name for name in names}
         return np.array([spelled.get(str(one).lower(), str(one)) for one in labels]), names
     return labels.astype(str), names
-
-
-def _whole(name: str) -> int | None:
-    try:
-        return int(name)
-    except ValueError:
-        return None

@@ -129,12 +129,12 @@ def text_columns(
         if name not in names:
             raise missing_column(files[0], name, option, reading)
     asked = [*dict.fromkeys(wanted.values())]
-    table = read_columns(files, asked, as_text=asked, reading=reading)
+    table, _ = read_columns(files, asked, as_text=asked, reading=reading)
     if rows is not None:
         table = table.take(rows)
     return {
-        name: ["" if value is None else str(value).strip() for value in column.to_pylist()]
-        for name, column in zip(asked, (table.column(name) for name in asked), strict=True)
+        name: ["" if value is None else str(value).strip() for value in table[name].to_pylist()]
+        for name in asked
     }
 
 

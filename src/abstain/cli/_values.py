@@ -15,7 +15,6 @@ from abstain.cli._spelling import spelled
 #: A click decorator that gives a command an option or an argument.
 Option = Callable[[Any], Any]
 FILE = click.Path(path_type=Path)
-_OPTION = "option"
 
 
 def option_field(*names: str, absent: Any = None, **settings: Any) -> Any:
@@ -25,7 +24,7 @@ def option_field(*names: str, absent: Any = None, **settings: Any) -> Any:
 
 def filled_by(option: Option, *, absent: Any = None) -> Any:
     """Return the field that an option fills which others use as well."""
-    return field(default=absent, metadata={_OPTION: option})
+    return field(default=absent, metadata={"option": option})
 
 
 def in_one_value(kind: type[Any], name: str, *chosen: str, **own: Option) -> Option:
@@ -42,7 +41,7 @@ def in_one_value(kind: type[Any], name: str, *chosen: str, **own: Option) -> Opt
     **own : callable
         For fields whose option differs from command to command.
     """
-    known = {one.name: one.metadata[_OPTION] for one in fields(kind) if one.metadata} | own
+    known = {one.name: one.metadata["option"] for one in fields(kind) if one.metadata} | own
     options = {one: known[one] for one in chosen or known}
 
     def give(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -113,9 +113,7 @@ class KeptRun:
                 f"{in_a_line(self.folder / STATE)} cannot be read ({error}); add --force to begin "
                 f"again."
             ) from error
-        if not isinstance(kept, dict):
-            kept = {}
-        return kept
+        return kept if isinstance(kept, dict) else {}
 
     def _differing(self, kept: Mapping[str, Any]) -> str | None:
         """Say what is not as it was when the run began."""
