@@ -13,7 +13,7 @@ import pytest
 
 from abstain import Policy
 from abstain.cli import _doctor, _main
-from abstain.cli._tables import write_columns
+from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 from abstain.evaluation import evaluate as evaluated
 from abstain.report import Report

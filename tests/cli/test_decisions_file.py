@@ -4,6 +4,7 @@ import csv
 import gzip
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from pyarrow import parquet
 
 from abstain import Policy, __version__
 from abstain.cli import _writing
-from abstain.cli._tables import write_columns
+from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 from abstain.report import Report
 
@@ -102,10 +103,9 @@ def test_rows_decided_differently_stay_apart(abstain, clinic, apart, digits):
     abstain(*RUN, "--policy", "rule.json")
     rule = Policy.load("rule.json")
     low, high = rule.region.to_dict()["lower"], rule.region.to_dict()["upper"]
-    from dataclasses import replace
-
     made = rule.apply(clinic.scores_target)
-    made = replace(made, compact=np.array([high, high + apart, 0.99]), abstain=np.array([1, 0, 0]))
+    compact, abstained = np.array([high, high + apart, 0.99]), np.array([True, False, False])
+    made = replace(made, outcome=replace(made.outcome, compact=compact, abstain=abstained))
     assert low < high
     assert _writing._digits(made) == digits
 

@@ -9,7 +9,7 @@ import pytest
 
 import abstain as library
 from abstain.cli import _output
-from abstain.cli._tables import write_columns
+from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 from abstain.exceptions import RepairWarning
 

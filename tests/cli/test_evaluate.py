@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from abstain import Policy
-from abstain.cli._tables import write_columns
+from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic
 from abstain.evaluation import evaluate
 

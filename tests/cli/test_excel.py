@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from abstain.cli._tables import read_predictions, write_columns
+from abstain.cli._reading import Columns
+from abstain.cli._tables import read_predictions
+from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic
 
 RUN = (
@@ -49,7 +51,7 @@ def test_a_workbook_is_read_as_its_table_is(abstain, books):
     code, out, err = abstain("run", "v.xlsx", "t.xlsx", *RUN)
     assert code == 0, err
     assert json.loads(out) == json.loads(usual[1])
-    rows = read_predictions(Path("t.xlsx"), scores="p", identifier="id")
+    rows = read_predictions(Path("t.xlsx"), Columns("p", identifier="id"))
     assert rows.ids[3].as_py() == "0003"
 
 

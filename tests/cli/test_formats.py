@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from abstain.cli._reading import Reading
-from abstain.cli._tables import read_predictions, write_columns
+from abstain.cli._reading import Columns, Reading
+from abstain.cli._tables import read_predictions
+from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic
 
 RUN = (
@@ -118,7 +119,7 @@ def test_a_given_separator_is_taken(abstain):
 
 def scores_in(text, **said):
     Path("t.csv").write_bytes(text.encode())
-    rows = read_predictions(Path("t.csv"), scores="p", reading=Reading(**said))
+    rows = read_predictions(Path("t.csv"), Columns("p"), Reading(**said))
     return rows.scores.column(0).to_pylist()
 
 
@@ -181,7 +182,7 @@ def test_percentages_that_are_none(abstain):
     assert scores_in("id;p\n1;13,6 %\n", percent=True) == [0.136]
     assert scores_in("id,p\n1,0.5%\n", percent=True) == [0.005]
     Path("t.csv").write_text("p_rare,p_common\n0.5,99.5\n0,100\n")
-    rows = read_predictions(Path("t.csv"), scores="p_*", reading=Reading(percent=True))
+    rows = read_predictions(Path("t.csv"), Columns("p_*"), Reading(percent=True))
     assert rows.scores.column("p_rare").to_pylist() == [0.005, 0.0]
 
 
@@ -201,7 +202,7 @@ def test_newlines_in_cells_beyond_the_first_megabyte(abstain):
         writer.writerow(["note", "p"])
         for row in range(3_000):
             writer.writerow(["a line\n" * 200 + '"quoted", twice', row / 3_000])
-    rows = read_predictions(Path("t.csv"), scores="p")
+    rows = read_predictions(Path("t.csv"), Columns("p"))
     assert rows.scores.num_rows == 3_000
     assert rows.scores.column(0)[2_999].as_py() == pytest.approx(2_999 / 3_000)
     assert rows.others().column("note")[2_999].as_py().count("\n") == 200

@@ -12,8 +12,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from abstain.cli import _packed
-from abstain.cli._tables import read_predictions, write_columns
+from abstain.cli import _archives
+from abstain.cli._reading import Columns
+from abstain.cli._tables import read_predictions
+from abstain.cli._writing import write_columns
 
 RUN = (
     "run", "v.csv", "t.csv", "--scores", "p", "--label", "y", "--metric", "auroc",
@@ -59,7 +61,7 @@ def ids_through(abstain, *, rows, separator=",", out="d.csv", file="t.csv", enco
     Path(file).write_bytes(gzip.compress(raw, 1) if file.endswith(".gz") else raw)
     code, _, err = abstain("apply", "rule.json", file, "--scores", "p", "--id", "id", "--out", out)
     assert code == 0, err
-    read = read_predictions(Path(out), scores="p_1", identifier="id")
+    read = read_predictions(Path(out), Columns("p_1", identifier="id"))
     assert read.ids.to_pylist() == names
     return names
 
@@ -179,7 +181,7 @@ def test_parquet_that_is_cut_or_names_a_column_twice(abstain, rule):
 
 
 def test_what_unpacks_to_far_more_than_a_table(abstain, rule, monkeypatch):
-    monkeypatch.setattr(_packed, "_ENOUGH", 100_000)
+    monkeypatch.setattr(_archives, "_ENOUGH", 100_000)
     Path("x.csv.gz").write_bytes(gzip.compress(b"p,note\n0.1," + b"x" * 3_000_000 + b"\n"))
     said = refused(abstain, "apply", rule, "x.csv.gz", "--scores", "p")
     assert "unpacks to more than 200 times its size" in said
@@ -329,4 +331,6 @@ def test_formulas_stay_what_they_are(abstain, rule):
     names = ["=1+1", "+2", "-3", "@SUM(A1)", "\t=4"]
     write_columns(Path("t.csv"), {"id": names, "p": np.linspace(0.1, 0.9, 5)})
     assert abstain("apply", rule, "t.csv", "--scores", "p", "--id", "id", "--out", "d.csv")[0] == 0
-    assert read_predictions(Path("d.csv"), scores="p_1", identifier="id").ids.to_pylist() == names
+    assert (
+        read_predictions(Path("d.csv"), Columns("p_1", identifier="id")).ids.to_pylist() == names
+    )

@@ -8,7 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from abstain.cli._tables import read_predictions, write_columns
+from abstain.cli._reading import Columns
+from abstain.cli._tables import read_predictions
+from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 
 SETTINGS = (
@@ -104,7 +106,7 @@ def test_where_nothing_can_be_proposed(abstain, clinic):
 
 def test_ids_and_groups_are_text(abstain, clinic):
     Path("t.csv").write_text("logit,id,site\n1.5,007,01\n2.5,008,01\n")
-    rows = read_predictions(Path("t.csv"), scores="logit", identifier="id", group="site")
+    rows = read_predictions(Path("t.csv"), Columns("logit", identifier="id", group="site"))
     assert rows.ids.to_pylist() == ["007", "008"]
     assert rows.groups.tolist() == ["01", "01"]
     assert rows.files == (Path("t.csv"),)

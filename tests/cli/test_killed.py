@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from abstain.cli._tables import write_columns
+from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic
 
 STRIKER = r"""

@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from abstain import _files
-from abstain.cli._tables import write_columns
+from abstain.cli._writing import write_columns
 from abstain.report import Report
 
 RUN = (

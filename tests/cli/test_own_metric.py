@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from abstain import Abstainer
-from abstain.cli._tables import write_columns
+from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic
 from abstain.metrics import SampledMetric
 

@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 
 from abstain import Cost, Policy
-from abstain.cli._tables import read_predictions, write_columns
+from abstain.cli._reading import Columns
+from abstain.cli._tables import read_predictions
+from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 
 RUN = (
@@ -120,7 +122,7 @@ def test_apply_finds_the_columns_of_the_classes_by_name(abstain):
     run = ("run", "validation.csv", "validation.csv", "--metric", "accuracy", "--budget", "0.1")
     assert abstain(*run, "--out", "a.csv", "--policy", "rule.json")[0] == 0
     assert abstain("apply", "rule.json", "turned.csv", "--out", "b.csv")[0] == 0
-    first, second = (read_predictions(Path(name), scores="p_*") for name in ("a.csv", "b.csv"))
+    first, second = (read_predictions(Path(name), Columns("p_*")) for name in ("a.csv", "b.csv"))
     assert first.scores.equals(second.scores)
     columns["p_unknown"] = columns.pop("p_none")
     write_columns(Path("other.csv"), columns)

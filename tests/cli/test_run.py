@@ -9,7 +9,7 @@ import pytest
 from abstain import Abstainer, Policy, __version__
 from abstain.cli._main import NAMES
 from abstain.cli._output import emit
-from abstain.cli._tables import write_columns
+from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 
 BINARY = (

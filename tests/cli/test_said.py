@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from abstain.cli._main import run_command
-from abstain.cli._proportions import proportion_lines
-from abstain.cli._tables import write_columns
+from abstain.cli._summary import proportion_lines
+from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic
 
 COLUMNS = ("--scores", "logit")

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from abstain.cli._tables import write_columns
+from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic
 
 BINARY = (

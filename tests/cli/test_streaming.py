@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from abstain import Abstainer, Policy
-from abstain.cli import _chunks, _packed, _parts, _stream_gate
+from abstain.cli import _archives, _chunks, _parts, _stream
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 
 VALIDATION, ROWS = 1_500, 4_000
@@ -259,7 +259,7 @@ def test_without_out_nothing_is_written_and_everything_is_counted(here, abstain)
 def test_a_file_above_the_limit_is_streamed(here, abstain, monkeypatch):
     given = ["apply", "rule.json", "all.parquet", "--scores", "p"]
     assert "Streaming" not in abstain(*given)[2]
-    monkeypatch.setattr(_stream_gate, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(_stream, "MOST_BYTES", 10_000)
     assert "Streaming" in abstain(*given)[2]
     assert "Streaming" not in abstain(*given, "--no-stream")[2]
     assert "Streaming" in abstain("apply", "rule.json", "batch/*.parquet", "--scores", "p")[2]
@@ -368,7 +368,7 @@ def test_types_that_differ_are_brought_together_and_empty_files_are_parts(here, 
 )
 def test_hostile_text_gets_the_same_clear_error(here, abstain, monkeypatch, name, content, said):
     monkeypatch.setattr(_chunks, "BLOCKS", (1 << 12, 1 << 20))
-    monkeypatch.setattr(_packed, "_ENOUGH", 1 << 16)
+    monkeypatch.setattr(_archives, "_ENOUGH", 1 << 16)
     path = here / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     code, _, noted = abstain(

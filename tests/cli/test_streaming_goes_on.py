@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from abstain import Abstainer
-from abstain.cli import _chunks, _parts, _progress_kept
+from abstain.cli import _chunks, _kept_run, _parts
 from abstain.datasets import screening_clinic
 
 ROWS = 6_000
@@ -203,7 +203,7 @@ def test_parts_of_nobody_knows_what_are_left_alone(here, abstain):
     code, _, noted = abstain(*APPLY)
     assert code == 2
     assert "nothing says what they were made of" in noted
-    (here / "parts" / _progress_kept.STATE).write_text("{")
+    (here / "parts" / _kept_run.STATE).write_text("{")
     code, _, noted = abstain(*APPLY)
     assert code == 2
     assert "cannot be read" in noted

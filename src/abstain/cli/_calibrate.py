@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from abstain.cli import _options as option
-from abstain.cli._output import check_outputs, emit, wrote
 from abstain.cli._printable import in_a_line
 
 METHODS = {
@@ -17,65 +16,49 @@ METHODS = {
 }
 
 
-@click.command(
-    cls=option.Grouped,
-    epilog="Example: abstain calibrate validation.csv batch.csv --scores p_ill --label ill "
-    "--out calibrated.csv",
+@option.command(
+    "abstain calibrate validation.csv batch.csv --scores p_ill --label ill --out calibrated.csv"
 )
 @option.validation
 @click.argument("batch", type=option.FILE, required=False)
-@option.scores
-@option.label
-@option.positive
-@option.identifier
+@option.columns("scores", "label", "positive", "identifier")
 @option.reading()
-@option.scale
-@option.calibration
-@click.option(
-    "--out",
-    type=option.FILE,
-    help="Write the probabilities of BATCH: .csv, .csv.gz, .tsv, .parquet or .xlsx.",
+@option.method()
+@option.outputs(
+    "force",
+    "as_json",
+    out="Write the probabilities of BATCH: .csv, .csv.gz, .tsv, .parquet or .xlsx.",
 )
-@option.force
-@option.as_json
 def calibrate(
     validation: Path,
     batch: Path | None,
     *,
-    scores: str,
-    label: str,
-    positive: str | None,
-    identifier: str | None,
+    columns: option.Columns,
     reading: option.Reading,
-    scale: Any,
-    calibration: str,
-    out: Path | None,
-    force: bool,
-    as_json: bool,
+    method: option.Method,
+    outputs: option.Outputs,
 ) -> None:
     """Compare calibrations on VALIDATION, and calibrate the scores of BATCH.
 
     Each is fitted on one half of VALIDATION and measured on the other, both ways round. With
     BATCH and --out its calibrated probabilities are written; they are not adapted to a shift.
     """
-    if (batch is None) != (out is None):
+    if (batch is None) != (outputs.out is None):
         raise click.UsageError("BATCH and --out go together: what to calibrate, and where to.")
-    check_outputs(table=out, inputs=(validation, batch), force=force)
+    outputs.check(validation, batch)
 
     import pyarrow as pa
 
-    from abstain._files import landing
     from abstain._inputs import read_scores
-    from abstain.cli._calibrated import fitted_calibrator
-    from abstain.cli._positive import settled_classes
-    from abstain.cli._tables import read_predictions
+    from abstain.cli._calibration import fitted_calibrator
+    from abstain.cli._positive import classes_of
+    from abstain.cli._tables import read_predictions, read_validation
     from abstain.cli._writing import free_name, save_table
 
-    source = read_predictions(
-        validation, scores=scores, label=label, reading=reading.of_validation, scale=scale
-    )
-    classes = settled_classes(source, positive)
-    fitted, given = fitted_calibrator(source, calibration, scale, classes)
+    scale = method.scale
+    source = read_validation(validation, columns, reading, scale=scale)
+    classes = classes_of(source, columns.positive)
+    fitted, given = fitted_calibrator(source, method, classes)
     values, order = given.values, given.order
     found = {
         "rows": len(values),
@@ -83,23 +66,16 @@ def calibrate(
         "selected": fitted.name,
         "methods": _measured(values, source.labels, fitted.classes_, scale),
     }
-    columns: dict[str, Any] = {}
-    read = [source]
-    if batch is not None:
-        rows = read_predictions(
-            batch, scores=scores, identifier=identifier, reading=reading, scale=scale
-        )
-        scores_new = read_scores(rows.scores_for(order.columns), order, scale=scale).values
-        proba = fitted.predict_proba(scores_new)
-        read.append(rows)
-        columns = {} if rows.ids is None else {rows.id_name: rows.ids}
-        for name, column in zip(fitted.classes_, proba.T, strict=True):
-            columns[free_name(f"p_{name}", columns)] = column
-    with landing() as place:
-        if out is not None:
-            save_table(place, out, pa.table(columns), tuple(read))
-        emit(found, _lines(found), as_json)
-    wrote("calibrated probabilities", out)
+    if batch is None or outputs.out is None:
+        outputs.emit(found, _lines(found))
+        return
+    rows = read_predictions(batch, columns.of_batch, reading, scale=scale)
+    scores_new = read_scores(rows.scores_for(order.columns), order, scale=scale).values
+    made = {} if rows.ids is None else {rows.id_name: rows.ids}
+    for name, column in zip(fitted.classes_, fitted.predict_proba(scores_new).T, strict=True):
+        made[free_name(f"p_{name}", made)] = column
+    with outputs.landing(found, _lines(found), "calibrated probabilities") as place:
+        save_table(place, outputs.out, pa.table(made), (source, rows))
 
 
 def _measured(scores: Any, labels: Any, classes: Any, scale: Any) -> dict[str, dict[str, float]]:

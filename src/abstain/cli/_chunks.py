@@ -13,14 +13,15 @@ import pyarrow as pa
 from pyarrow import csv as arrow
 from pyarrow import parquet
 
+from abstain.cli._archives import unpacked
 from abstain.cli._columns import as_table, column_names, is_parquet, is_workbook
-from abstain.cli._packed import Counted, unpacked
 from abstain.cli._reading import Reading
 from abstain.cli._text import (
     BLOCKS,
     TextFormat,
-    check_quotes,
-    read_options,
+    check_lines,
+    csv_options,
+    n_filled,
     text_format,
     why_unreadable,
 )
@@ -111,7 +112,7 @@ def chunks_of(
         with as_table(path):
             yield from _parquet_chunks(path, list(names), rows, start)
         return
-    yield from _later(_text_chunks(path, list(names), list(numbers), reading), start)
+    yield from _rows_from(_text_chunks(path, list(names), list(numbers), reading), start)
 
 
 def _parquet_chunks(path: Path, names: list[str], rows: int, start: int) -> Iterator[pa.Table]:
@@ -122,12 +123,12 @@ def _parquet_chunks(path: Path, names: list[str], rows: int, start: int) -> Iter
             start -= counts[first]
             first += 1
         left = range(first, len(counts))
-        rows = _fewer(file, names, left, rows)
+        rows = _rows_in_memory(file, names, left, rows)
         batches = file.iter_batches(batch_size=rows, columns=names, row_groups=left)
-        yield from _later(_checked(batches, names), start)
+        yield from _rows_from(_valid_tables(batches, names), start)
 
 
-def _fewer(file: Any, names: list[str], groups: range, rows: int) -> int:
+def _rows_in_memory(file: Any, names: list[str], groups: range, rows: int) -> int:
     """Return how many rows to read at a time where each takes much memory."""
     looked = file.iter_batches(batch_size=_LOOKED_AT, columns=names, row_groups=groups[:1])
     first = next(looked, None)
@@ -137,13 +138,13 @@ def _fewer(file: Any, names: list[str], groups: range, rows: int) -> int:
     return max(1, min(rows, fitting))
 
 
-def _checked(batches: Iterator[Any], names: list[str]) -> Iterator[pa.Table]:
+def _valid_tables(batches: Iterator[Any], names: list[str]) -> Iterator[pa.Table]:
     for batch in batches:
         batch.validate(full=True)
         yield pa.Table.from_batches([batch]).select(names)
 
 
-def _later(tables: Iterator[pa.Table], start: int) -> Iterator[pa.Table]:
+def _rows_from(tables: Iterator[pa.Table], start: int) -> Iterator[pa.Table]:
     """Yield what comes after so many rows."""
     for table in tables:
         if start >= table.num_rows:
@@ -168,7 +169,7 @@ def _text_chunks(
         texts = [name for name in names if not plain or name not in numbers]
         kinds = {name: pa.string() if name in texts else pa.float64() for name in names}
         try:
-            for table in _later(_parsed(path, form, names, kinds, BLOCKS[block]), given):
+            for table in _rows_from(_parsed(path, form, names, kinds, BLOCKS[block]), given):
                 given += table.num_rows
                 yield table
             return
@@ -186,13 +187,7 @@ def _parsed(
 ) -> Iterator[pa.Table]:
     count, waiting = 0, list[pa.Table]()
     with unpacked(path) as stream:
-        reading, parsing = read_options(form, block)
-        reader = arrow.open_csv(
-            stream,
-            read_options=reading,
-            parse_options=parsing,
-            convert_options=arrow.ConvertOptions(include_columns=names, column_types=kinds),
-        )
+        reader = arrow.open_csv(stream, **csv_options(form, block, names, kinds))
         for batch in reader:
             table = pa.Table.from_batches([batch])
             count += table.num_rows
@@ -200,24 +195,9 @@ def _parsed(
                 yield table
                 continue
             # Empty lines of a single column are rows, but for those at the end.
-            full = _without_last_gaps(table)
+            full = n_filled(table)
             if full:
                 yield pa.concat_tables([*waiting, table.slice(0, full)])
                 waiting = []
             waiting.append(table.slice(full))
-    _check_lines(path, form, count, stream)
-
-
-def _check_lines(path: Path, form: TextFormat, rows: int, stream: Counted) -> None:
-    """Refuse a file in which rows may have disappeared in a cell that is not closed."""
-    lines = rows + 1 + form.skip
-    if stream.quotes and (stream.lines not in (lines, lines - 1) or stream.quotes % 2):
-        check_quotes(path, form)
-
-
-def _without_last_gaps(table: pa.Table) -> int:
-    """Return how many rows of a single column there are up to the last that holds something."""
-    rows: int = table.num_rows
-    while rows and table.column(0)[rows - 1].as_py() in (None, ""):
-        rows -= 1
-    return rows
+    check_lines(path, form, count, stream)

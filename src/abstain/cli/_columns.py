@@ -19,8 +19,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from abstain.cli._excel import sheet_table
-from abstain.cli._header import listed, quoted, same_names
-from abstain.cli._ids import names_rows
+from abstain.cli._header import listed, names_rows, quoted, same_names
 from abstain.cli._printable import in_a_line
 from abstain.cli._reading import AS_FOUND, Reading
 from abstain.cli._text import first_rows, read_text, text_format
@@ -54,47 +53,36 @@ def found_files(path: Path) -> list[Path]:
 def column_names(path: Path, reading: Reading = AS_FOUND) -> list[str]:
     """Return the names of a file's columns, reading as little of it as possible."""
     if is_workbook(path):
-        names: list[str] = sheet_table(path, reading.sheet).column_names
-    elif is_parquet(path):
-        names = _parquet_names(path)
-    else:
-        names = list(text_format(path, reading).names)
-    return names
+        return list(sheet_table(path, reading.sheet).column_names)
+    if is_parquet(path):
+        return _parquet_names(path)
+    return list(text_format(path, reading).names)
 
 
 def read_columns(
-    files: Sequence[Path],
-    names: Sequence[str],
-    *,
-    as_text: Sequence[str] = (),
-    reading: Reading = AS_FOUND,
-) -> pa.Table:
-    """Read columns of all files, one below the other; some of them as text whatever they hold."""
-    return stacked(files, read_parts(files, names, as_text=as_text, reading=reading))
-
-
-def read_parts(
     files: Sequence[Path], names: Sequence[str], *, as_text: Sequence[str], reading: Reading
-) -> list[pa.Table]:
-    """Read columns of each file."""
+) -> tuple[pa.Table, list[int]]:
+    """Read columns of all files, one below the other; some of them as text whatever they hold.
+
+    Also how many rows each file has.
+    """
     for file in files[1:]:
         absent = set(names).difference(column_names(file, reading))
         if absent:
             raise ValueError(f"{file} has no column {sorted(absent)[0]!r}, which {files[0]} has.")
-    return [_read(file, list(names), as_text, reading) for file in files]
-
-
-def stacked(files: Sequence[Path], tables: Sequence[pa.Table]) -> pa.Table:
-    """Return the tables of all files, one below the other."""
+    tables = [_read(file, list(names), as_text, reading) for file in files]
     try:
         table = pa.concat_tables(tables, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise ValueError(f"{files[0]} and the files with it do not fit together: {error}") from (
-            error
-        )
+        raise misfit(files, error) from error
     if table.num_rows == 0:
         raise ValueError(f"{files[0]} has no rows.")
-    return table
+    return table, [part.num_rows for part in tables]
+
+
+def misfit(files: Sequence[Path], error: Exception) -> ValueError:
+    """Return the error for files whose columns have types that cannot be one."""
+    return ValueError(f"{files[0]} and the files with it do not fit together: {error}")
 
 
 def is_parquet(path: Path) -> bool:

@@ -1,8 +1,10 @@
 """``abstain compare``: every method side by side, estimated, or realised where labels are."""
 
+# ruff: noqa: RUF009 - a field that an option fills is a field of a dataclass
+
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,10 +13,10 @@ import click
 
 from abstain._numerics import aligned
 from abstain.cli import _options as option
-from abstain.cli._amount import budget_of
-from abstain.cli._output import emit, stop_on_doubts
+from abstain.cli._goal import budget_of
 from abstain.cli._printable import in_a_line
 from abstain.cli._undefined import NOT_DEFINED
+from abstain.cli._values import check_with, filled_by, in_one_value, option_field
 
 if TYPE_CHECKING:
     from abstain._inputs import ClassOrder
@@ -48,69 +50,67 @@ def _budgets(texts: tuple[str, ...]) -> tuple[float, ...]:
     return tuple(budget_of(text) for text in texts)
 
 
-@click.command(
-    cls=option.Grouped,
-    epilog="Example: abstain compare validation.csv batch.csv --label ill --scores p_ill "
-    "--metric auroc --budget 0.1 --budget 0.3 --target-label ill",
+@dataclass(frozen=True)
+class Comparison:
+    """What is compared, as the options say it.
+
+    Attributes
+    ----------
+    metric : Metric
+        What the methods are compared by.
+    budgets : tuple of float
+        The most that may be withheld.
+    methods : str or None
+        Names of scores of uncertainty, with commas.
+    repeats : int
+        How many resamples.
+    """
+
+    metric: Any = filled_by(option.metric)
+    budgets: tuple[float, ...] = option_field(
+        "--budget",
+        "budgets",
+        multiple=True,
+        default=("0.15",),
+        show_default=True,
+        callback=check_with(_budgets),
+        help="The most that may be withheld: a fraction such as 0.15, or a count such as 200; may "
+        "be given several times.",
+    )
+    methods: str | None = option_field(
+        "--methods",
+        help=f"Comma-separated scores of uncertainty, and {OWN} for what `abstain run` does.  "
+        f"[default: {', '.join(METHODS)}]",
+    )
+    repeats: int = option_field(
+        "--repeats",
+        type=click.IntRange(min=1, max=option.MOST_REPEATS),
+        default=30,
+        show_default=True,
+        help="With --target-label: how many paired resamples.",
+    )
+
+
+@option.command(
+    "abstain compare validation.csv batch.csv --label ill --scores p_ill "
+    "--metric auroc --budget 0.1 --budget 0.3 --target-label ill"
 )
 @option.validation
 @option.batch
-@option.metric
-@click.option(
-    "--budget",
-    "budgets",
-    multiple=True,
-    default=("0.15",),
-    show_default=True,
-    callback=option.check_with(_budgets),
-    help="The most that may be withheld: a fraction such as 0.15, or a count such as 200; may be "
-    "given several times.",
-)
-@click.option(
-    "--target-label",
-    help="The column with the true label in BATCH: compare realised values, over resamples. "
-    "Without it values are estimated.",
-)
-@click.option(
-    "--methods",
-    help=f"Comma-separated scores of uncertainty, and {OWN} for what `abstain run` does.  "
-    f"[default: {', '.join(METHODS)}]",
-)
-@click.option(
-    "--repeats",
-    type=click.IntRange(min=1, max=option.MOST_REPEATS),
-    default=30,
-    show_default=True,
-    help="With --target-label: how many paired resamples.",
-)
-@option.scores
-@option.label
-@option.positive
+@in_one_value(Comparison, "comparison")
+@option.columns("target_label", "scores", "label", "positive")
 @option.reading()
-@option.scale
-@option.calibration
-@option.shift
-@option.decision
-@option.level
-@option.random_state
-@option.strict
-@option.as_json
+@option.method("shift", "decision", "level", "random_state")
+@option.outputs("strict", "as_json")
 def compare(
     validation: Path,
     batch: Path,
     *,
-    budgets: tuple[float, ...],
-    target_label: str | None,
-    methods: str | None,
-    repeats: int,
-    scores: str,
-    label: str,
-    positive: str | None,
+    comparison: Comparison,
+    columns: option.Columns,
     reading: option.Reading,
-    level: float,
-    strict: bool,
-    as_json: bool,
-    **settings: Any,
+    method: option.Method,
+    outputs: option.Outputs,
 ) -> None:
     """Compare ways of choosing whom to withhold.
 
@@ -119,101 +119,80 @@ def compare(
     of BATCH the best methods of each column are marked: those that no other beats in a paired
     test over resamples.
     """
-    names = _names(methods)
+    names, metric = _names(comparison.methods), comparison.metric
 
-    from abstain.cli._positive import settled_classes
-    from abstain.cli._tables import read_predictions
+    from abstain.cli._positive import classes_of
+    from abstain.cli._tables import read_predictions, read_validation
 
-    scale, metric = settings["scale"], settings["metric"]
-    source = read_predictions(
-        validation, scores=scores, label=label, reading=reading.of_validation, scale=scale
-    )
-    new = read_predictions(batch, scores=scores, label=target_label, reading=reading, scale=scale)
-    classes = settled_classes(
-        source, positive, needing=[f"--metric {metric.name}"] if metric.of_positive else []
-    )
+    source = read_validation(validation, columns, reading, scale=method.scale)
+    new = read_predictions(batch, columns.of_batch, reading, scale=method.scale)
+    needing = [f"--metric {metric.name}"] if metric.of_positive else []
+    classes = classes_of(source, columns.positive, needing=needing)
     if classes.columns is not None:
         # Whatever the order of the columns, the same rows are resampled and withheld.
         classes = replace(classes, columns=sorted(classes.columns))
-    based = _based(source, new, classes, **_common(settings))
-    named = based.order.positive
-    if target_label is None:
-        found = _estimated(names, budgets, level, based, **settings)
+    basis = _basis(source, new, classes, metric, method)
+    named = basis.order.positive
+    if columns.target_label is None:
+        found = _estimated(names, comparison, basis, method)
         said = _lines(found)
     else:
-        table = _realised(names, budgets, repeats, source, new, based, **settings)
+        table = _realised(names, comparison, source, new, basis, method)
         found = {"metric": metric.name, "estimated": False, **table.to_dict()}
         said = [table.to_text()]
     found["positive"] = named
     if named is not None:
         said.append(f"Positive class: {in_a_line(named)}")
-    stop_on_doubts(found, said, as_json, strict=strict)
-    emit(found, said, as_json)
+    outputs.stop_on_doubts(found, said)
+    outputs.emit(found, said)
 
 
-class _Based(NamedTuple):
+class _Basis(NamedTuple):
     """The two files calibrated, and what is estimated of them before anything is chosen."""
 
     labelled: LabelledSummary
     summary: BatchSummary
     evidence: ShiftEvidence
     order: ClassOrder
+    seed: int
 
 
-def _common(settings: dict[str, Any]) -> dict[str, Any]:
-    from abstain._inputs import check_seed
-
-    common = {name: settings[name] for name in ("metric", "scale", "calibration", "shift")}
-    return {**common, "seed": check_seed(settings["random_state"])}
-
-
-def _based(
-    source: Predictions,
-    new: Predictions,
-    classes: Classes,
-    *,
-    metric: Any,
-    scale: Any,
-    calibration: str,
-    shift: str,
-    seed: int,
-) -> _Based:
+def _basis(
+    source: Predictions, new: Predictions, classes: Classes, metric: Any, method: option.Method
+) -> _Basis:
     from abstain import shift as shifts
-    from abstain._inputs import both_columns
-    from abstain.cli._calibrated import calibrated
+    from abstain._inputs import both_columns, check_seed
+    from abstain.cli._calibration import calibrate_both
     from abstain.deciding import Given, estimate_shift, warn_of
     from abstain.selection import Selection
     from abstain.summaries import summarise
 
-    estimator = shifts.get(shift)
-    _, labelled, proba, order = calibrated(
-        source, new, calibration, scale, classes, estimating_shift=estimator.name != "none"
+    seed = check_seed(method.random_state)
+    estimator = shifts.get(method.shift)
+    _, labelled, proba, order = calibrate_both(
+        source, new, method, classes, estimating_shift=estimator.name != "none"
     )
     metric.check_n_classes(len(order.classes))
     summary = summarise(proba if metric.ranks else both_columns(proba))
     given = Given(labelled, estimator, metric, Selection(), order.classes, seed)
     evidence = estimate_shift(given, summary)
     warn_of(evidence.assumption)
-    return _Based(labelled, summary, evidence, order)
+    return _Basis(labelled, summary, evidence, order, seed)
 
 
 def _realised(
     names: list[str],
-    budgets: tuple[float, ...],
-    repeats: int,
+    comparison: Comparison,
     source: Predictions,
     new: Predictions,
-    based: _Based,
-    *,
-    decision: str,
-    random_state: int,
-    **settings: Any,
+    basis: _Basis,
+    method: option.Method,
 ) -> ResultTable:
     from abstain._inputs import check_labels, read_scores
     from abstain.evaluation import Dataset
     from abstain.evaluation import compare as compared
 
-    order, scale = based.order, settings["scale"]
+    order, scale = basis.order, method.scale
     # Arrays have no names: labels are column numbers, of two classes 1 the positive one.
     values, codes = zip(
         *(
@@ -227,36 +206,28 @@ def _realised(
     )
     data = Dataset(values[0], codes[0], values[1], codes[1], scale=scale)
     return compared(
-        {name: {"decision": decision} if name == OWN else name for name in names},
+        {name: {"decision": method.decision} if name == OWN else name for name in names},
         data,
-        settings["metric"],
-        budgets,
-        repeats=repeats,
-        calibration=settings["calibration"],
+        comparison.metric,
+        comparison.budgets,
+        repeats=comparison.repeats,
+        calibration=method.calibration,
         # Whether to adapt is told from the files; resamples hold rows twice, which misleads.
-        shift=based.evidence.estimator.settled(),
-        random_state=random_state,
+        shift=basis.evidence.estimator.settled(),
+        random_state=method.random_state,
     )
 
 
 def _estimated(
-    names: list[str],
-    budgets: tuple[float, ...],
-    level: float,
-    based: _Based,
-    *,
-    decision: Any,
-    random_state: int,
-    **settings: Any,
+    names: list[str], comparison: Comparison, basis: _Basis, method: option.Method
 ) -> dict[str, Any]:
     """Estimate the metric without labels for each method and budget, on one summary."""
-    from abstain._inputs import check_seed
     from abstain._numerics import progress
     from abstain.estimation import drawn_choice
     from abstain.selection import Selection
 
-    metric, seed = settings["metric"], check_seed(random_state)
-    labelled, summary, evidence, _ = based
+    metric, budgets = comparison.metric, comparison.budgets
+    labelled, summary, evidence, _, seed = basis
     ratios = evidence.ratios
     now = summary.adapted(ratios)
     how: dict[str, Any] = {"replicates": evidence.replicates, "seed": seed}
@@ -264,21 +235,21 @@ def _estimated(
     for name in progress(names, "compare"):
         selection = Selection(score=name, decision="argmax")
         if name == OWN:
-            selection = Selection(decision=decision)
+            selection = Selection(decision=method.decision)
         curve = selection.curve(metric, now, budgets, seed=seed, labelled=labelled, weights=ratios)
         estimates = [
-            drawn_choice(metric, now, choice, **how).estimate(level) for choice in curve.choices
+            drawn_choice(metric, now, choice, **how).estimate(method.level)
+            for choice in curve.choices
         ]
         methods[name] = [
             {"budget": budget, **asdict(estimate.after)}
             for budget, estimate in zip(budgets, estimates, strict=True)
         ]
-    base = estimates[0].before.value
     return {
         "metric": metric.name,
         "estimated": True,
-        "level": level,
-        "base": base,
+        "level": method.level,
+        "base": estimates[0].before.value,
         "methods": methods,
         "assumption": {**evidence.assumption.to_dict(), "summary": evidence.assumption.summary()},
     }

@@ -13,13 +13,11 @@ import click
 
 from abstain._files import landing_in
 from abstain.cli import _options as option
-from abstain.cli._output import emit, stop_on_doubts
 from abstain.cli._printable import say
 
 if TYPE_CHECKING:
     from abstain import Decisions
     from abstain.datasets import ScreeningClinic
-    from abstain.report import Report
 
 METRIC = "sensitivity@specificity=0.9"
 BUDGET = 0.15
@@ -41,23 +39,28 @@ METHODS = {
     show_default=True,
     help="The folder to write into; made if it is not there.",
 )
-@option.strict
-@option.as_json
-def demo(out: Path, *, strict: bool, as_json: bool) -> None:
+@option.outputs("strict", "as_json")
+def demo(out: Path, *, outputs: option.Outputs) -> None:
     """Show the whole flow on a simulated screening clinic."""
+    from abstain.cli._summary import facts
     from abstain.datasets import screening_clinic
 
     clinic = screening_clinic(random_state=0)
-    results = {title: _decide(clinic, score) for title, score in METHODS.items()}
+    results = {title: decide(clinic, score) for title, score in METHODS.items()}
     ours = results["abstain, for this metric"]
-    found, said = _facts(clinic, results), [*_story(clinic, ours), *_table(clinic, results)]
-    stop_on_doubts(found, said, as_json, strict=strict)
+    found = {
+        title: {**facts(decisions), "true_after": _true_metric(clinic, decisions)}
+        for title, decisions in results.items()
+    }
+    said = [*_story(clinic, ours), *_table(clinic, results)]
+    outputs.stop_on_doubts(found, said)
     with landing_in(out) as place:
         written = _write(out, place, clinic, ours)
-        emit(found, [*said, "", *written, "", *_next(out)], as_json)
+        outputs.emit(found, [*said, "", *written, "", *_next_steps(out)])
 
 
-def _decide(clinic: ScreeningClinic, score: str | None) -> Decisions:
+def decide(clinic: ScreeningClinic, score: str | None = None) -> Decisions:
+    """Decide about the patients of a clinic, for the metric or by a score of uncertainty."""
     import pyarrow as pa
 
     from abstain import Abstainer
@@ -69,17 +72,9 @@ def _decide(clinic: ScreeningClinic, score: str | None) -> Decisions:
     return abstainer.decide(pa.table({"logit": clinic.scores_target}))
 
 
-def _facts(clinic: ScreeningClinic, results: dict[str, Decisions]) -> dict[str, Any]:
-    from abstain.cli._summary import facts
-
-    return {
-        title: {**facts(decisions), "true_after": _true(clinic, decisions)}
-        for title, decisions in results.items()
-    }
-
-
 def _story(clinic: ScreeningClinic, decisions: Decisions) -> list[str]:
     n, referred = len(decisions), int(decisions.abstain.sum())
+    region = decisions.choice.region.to_dict()
     return [
         "A screening clinic",
         f"  A model was validated on {len(clinic.y_val):,} patients, 1 in 10 of them ill.",
@@ -94,22 +89,18 @@ def _story(clinic: ScreeningClinic, decisions: Decisions) -> list[str]:
         f"{clinic.y_target.mean():.3f} true",
         "",
         f"Refer {referred:,} of {n:,} patients ({decisions.abstention_rate:.0%}): "
-        f"those with a probability of illness {_interval(decisions)}",
+        f"those with a probability of illness from {region['lower']:.3f} to "
+        f"{region['upper']:.3f}",
         "",
     ]
-
-
-def _interval(decisions: Decisions) -> str:
-    region = decisions.choice.region.to_dict()
-    return f"from {region['lower']:.3f} to {region['upper']:.3f}"
 
 
 def _table(clinic: ScreeningClinic, results: dict[str, Decisions]) -> list[str]:
     ours = next(iter(results.values()))
     before, after = ours.estimate.before, ours.estimate.after
-    rows = [("nobody referred", before, _true(clinic, ours, everyone=True))]
+    rows = [("nobody referred", before, _true_metric(clinic, ours, everyone=True))]
     rows += [
-        (title, decisions.estimate.after, _true(clinic, decisions))
+        (title, decisions.estimate.after, _true_metric(clinic, decisions))
         for title, decisions in results.items()
     ]
     lines = [
@@ -128,7 +119,9 @@ def _table(clinic: ScreeningClinic, results: dict[str, Decisions]) -> list[str]:
     return lines
 
 
-def _true(clinic: ScreeningClinic, decisions: Decisions, *, everyone: bool = False) -> float:
+def _true_metric(
+    clinic: ScreeningClinic, decisions: Decisions, *, everyone: bool = False
+) -> float:
     rows = slice(None) if everyone else ~decisions.abstain
     return decisions.metric.observed(clinic.y_target[rows], decisions.proba[rows])
 
@@ -139,7 +132,8 @@ def _write(
     clinic: ScreeningClinic,
     decisions: Decisions,
 ) -> list[str]:
-    from abstain.cli._tables import write_columns, write_decisions
+    from abstain.cli._writing import write_columns, write_decisions
+    from abstain.report import Report
 
     validation = {"logit": clinic.scores_val, "ill": clinic.y_val}
     write_columns(out / "validation.csv", validation, place=place)
@@ -147,7 +141,15 @@ def _write(
     write_columns(out / "target.csv", {"logit": clinic.scores_target}, place=place)
     write_decisions(out / "decisions.csv", decisions, id_name="patient", place=place)
     decisions.policy.save(place(out / "triage.json"))
-    _report(clinic, decisions).save(place(out / "report.html"))
+    page = Report(
+        decisions,
+        scores_val=clinic.scores_val,
+        y_val=clinic.y_val,
+        id_name="patient",
+        title="A simulated screening clinic: which patients go to a doctor",
+        command=option.this_command(),
+    )
+    page.save(place(out / "report.html"))
     written = {
         "report.html": "the page to open first: the answer, a budget slider, how far to trust it",
         "decisions.csv": "one row per patient: refer or not, prediction, probabilities",
@@ -173,19 +175,6 @@ def _check_own(out: Path, place: Callable[[Path], Path]) -> None:
         )
 
 
-def _report(clinic: ScreeningClinic, decisions: Decisions) -> Report:
-    from abstain.report import Report
-
-    return Report(
-        decisions,
-        scores_val=clinic.scores_val,
-        y_val=clinic.y_val,
-        id_name="patient",
-        title="A simulated screening clinic: which patients go to a doctor",
-        command=option.this_command(),
-    )
-
-
 def _figure(clinic: ScreeningClinic, decisions: Decisions) -> Any:
     from matplotlib.figure import Figure
 
@@ -199,7 +188,7 @@ def _figure(clinic: ScreeningClinic, decisions: Decisions) -> Any:
     return figure
 
 
-def _next(out: Path) -> list[str]:
+def _next_steps(out: Path) -> list[str]:
     program = _program()
     return [
         "Try next",

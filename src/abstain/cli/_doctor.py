@@ -26,7 +26,7 @@ EXTRAS = {
 
 
 @click.command(epilog="Example: abstain doctor --json")
-@option.as_json
+@option.AS_JSON
 def doctor(*, as_json: bool) -> int:
     """Say what is installed, and check that the whole flow works here."""
     found = _facts()
@@ -65,19 +65,12 @@ def _version(package: str) -> str | None:
 
 def _check() -> dict[str, Any]:
     """Run the flow on simulated rows: a rule saved and loaded must decide the same."""
-    from abstain import Abstainer
+    from abstain.cli._demo import decide
     from abstain.datasets import screening_clinic
 
     clinic = screening_clinic(1_000, 1_000, random_state=0)
     try:
-        abstainer = Abstainer(
-            "sensitivity@specificity=0.9",
-            budget=0.15,
-            calibration="platt",
-            scale="logits",
-            random_state=0,
-        )
-        decisions = abstainer.fit(clinic.scores_val, clinic.y_val).decide(clinic.scores_target)
+        decisions = decide(clinic)
         policy, what = _saved_and_loaded(decisions.policy)
         again = policy.apply(clinic.scores_target)
         rises = decisions.estimate.after.value > decisions.estimate.before.value
@@ -106,7 +99,7 @@ def _saved_and_loaded(policy: Policy) -> tuple[Policy, str]:
         return Policy.load(Path(name) / "policy.json"), "save, load"
 
 
-def _said_of(cache: dict[str, Any]) -> str:
+def _cache_in_words(cache: dict[str, Any]) -> str:
     """Return where compiled code is kept, in words."""
     if cache["folder"] is None:
         return "no folder can be written, so code is compiled anew: set NUMBA_CACHE_DIR"
@@ -119,7 +112,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
     lines = [f"abstain {found['abstain']}, Python {found['python']}, {found['system']}"]
     lines += [f"  {name:<14} {number}" for name, number in found["core"].items()]
     lines.append(f"  {'threads':<14} {found['threads']}")
-    lines.append(f"  {'cache':<14} {_said_of(found['cache'])}")
+    lines.append(f"  {'cache':<14} {_cache_in_words(found['cache'])}")
     lines.append("Extras")
     for extra, packages in found["extras"].items():
         missing = [name for name, number in packages.items() if number is None]

@@ -5,16 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import click
-
 from abstain.cli import _options as option
-from abstain.cli._output import emit, stop_on_doubts
 
 
-@click.command(
-    cls=option.Grouped,
-    epilog="Example: abstain estimate validation.csv batch.csv --label ill --scores p_ill "
-    "--metric accuracy --metric auroc --metric f1",
+@option.command(
+    "abstain estimate validation.csv batch.csv --label ill --scores p_ill "
+    "--metric accuracy --metric auroc --metric f1"
 )
 @option.validation
 @option.batch
@@ -23,35 +19,19 @@ from abstain.cli._output import emit, stop_on_doubts
     help="What to estimate, e.g. accuracy, auroc, kappa:quadratic; may be given several times. "
     "`abstain metrics` lists them.",
 )
-@option.scores
-@option.label
-@option.positive
-@click.option(
-    "--prediction",
-    help="The column with the predicted label, in both tables; without it the class with the "
-    "highest score.",
-)
+@option.columns("scores", "label", "positive", "prediction")
 @option.reading()
-@option.scale
-@option.calibration
-@option.shift
-@option.level
-@option.random_state
-@option.strict
-@option.as_json
+@option.method("shift", "level", "random_state")
+@option.outputs("strict", "as_json")
 def estimate(
     validation: Path,
     batch: Path,
     *,
     metrics: tuple[Any, ...],
-    scores: str,
-    label: str,
-    positive: str | None,
-    prediction: str | None,
+    columns: option.Columns,
     reading: option.Reading,
-    strict: bool,
-    as_json: bool,
-    **settings: Any,
+    method: option.Method,
+    outputs: option.Outputs,
 ) -> None:
     """Estimate how well a model does on BATCH, without its labels; nothing is withheld.
 
@@ -63,36 +43,34 @@ def estimate(
     import numpy as np
 
     from abstain import estimate as estimated
-    from abstain.cli._positive import settled_classes
-    from abstain.cli._tables import read_predictions
+    from abstain.cli._positive import classes_of
+    from abstain.cli._tables import read_predictions, read_validation
 
-    how: dict[str, Any] = {"prediction": prediction, "scale": settings["scale"]}
-    source = read_predictions(
-        validation, scores=scores, label=label, reading=reading.of_validation, **how
-    )
-    new = read_predictions(batch, scores=scores, reading=reading, **how)
-    classes = settled_classes(
-        source,
-        positive,
-        needing=(f"--metric {metric.name}" for metric in metrics if metric.of_positive),
-    )
+    source = read_validation(validation, columns, reading, scale=method.scale)
+    new = read_predictions(batch, columns.of_batch, reading, scale=method.scale)
+    needing = (f"--metric {metric.name}" for metric in metrics if metric.of_positive)
+    classes = classes_of(source, columns.positive, needing=needing)
     found = estimated(
         source.scores,
         source.labels,
         new.scores_for(np.unique(source.labels) if source.classes is None else source.classes),
         metrics,
-        prediction_val=_like(source.predictions, source.labels),
-        prediction=_like(new.predictions, source.labels),
+        prediction_val=_in_kind_of(source.predictions, source.labels),
+        prediction=_in_kind_of(new.predictions, source.labels),
         classes=classes.columns,
         positive=classes.positive,
-        **settings,
+        scale=method.scale,
+        calibration=method.calibration,
+        shift=method.shift,
+        level=method.level,
+        random_state=method.random_state,
     )
     facts, said = found.to_dict(), [found.to_text()]
-    stop_on_doubts(facts, said, as_json, strict=strict)
-    emit(facts, said, as_json)
+    outputs.stop_on_doubts(facts, said)
+    outputs.emit(facts, said)
 
 
-def _like(predictions: Any, labels: Any) -> Any:
+def _in_kind_of(predictions: Any, labels: Any) -> Any:
     """Return predictions as text where labels are: they may be read as numbers."""
     if predictions is None or labels.dtype.kind != "U":
         return predictions

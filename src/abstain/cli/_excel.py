@@ -12,8 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from abstain.cli._archives import check_archive, version_of
 from abstain.cli._header import checked_names, listed
-from abstain.cli._packed import check_archive, version_of
 from abstain.cli._printable import in_a_line
 
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
@@ -22,7 +22,7 @@ _EXACT = 2**53
 _PLAIN = {int, float, bool, str, date, datetime, time, timedelta}
 
 
-def needed() -> Any:
+def openpyxl_module() -> Any:
     """Return openpyxl, or say which extra brings it."""
     try:
         import openpyxl
@@ -47,12 +47,14 @@ def sheet_lines(path: Path, sheet: str | None) -> list[int]:
 # A command asks for the names first, then for columns; loading is what takes the time.
 @lru_cache(maxsize=2)
 def _loaded(path: Path, version: tuple[int, ...], sheet: str | None) -> tuple[pa.Table, list[int]]:
-    openpyxl = needed()
+    openpyxl = openpyxl_module()
     check_archive(path)
     with path.open("rb") as stream:
-        with _understood(path):
+        with _workbook_errors(path):
             book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
-        filled = _filled(path, _chosen(path, {one.title: one for one in book.worksheets}, sheet))
+        filled = _filled_rows(
+            path, _sheet_of(path, {one.title: one for one in book.worksheets}, sheet)
+        )
         book.close()
     if not filled:
         raise ValueError(f"{path} is empty.")
@@ -67,7 +69,7 @@ def _loaded(path: Path, version: tuple[int, ...], sheet: str | None) -> tuple[pa
 
 
 @contextmanager
-def _understood(path: Path) -> Iterator[None]:
+def _workbook_errors(path: Path) -> Iterator[None]:
     """Turn what openpyxl raises on a damaged workbook into one error that names the file."""
     try:
         yield
@@ -80,10 +82,10 @@ def _understood(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _filled(path: Path, sheet: Any) -> list[tuple[int, Any]]:
+def _filled_rows(path: Path, sheet: Any) -> list[tuple[int, Any]]:
     """Return the rows that are not empty, each with its number."""
     filled = []
-    with _understood(path):
+    with _workbook_errors(path):
         # How large it says it is may be wrong, by accident or not.
         sheet.reset_dimensions()
         for line, row in enumerate(sheet.iter_rows(values_only=True), start=1):
@@ -97,7 +99,7 @@ def _filled(path: Path, sheet: Any) -> list[tuple[int, Any]]:
     return filled
 
 
-def _chosen(path: Path, sheets: dict[str, Any], sheet: str | None) -> Any:
+def _sheet_of(path: Path, sheets: dict[str, Any], sheet: str | None) -> Any:
     names = list(sheets)
     if not names:
         raise ValueError(f"{path} has no sheet with cells.")
@@ -125,21 +127,9 @@ def _typed(values: Iterable[Any]) -> pa.Array:
         return pa.array(cells, pa.float64())
     too_long = kinds == {int} and any(abs(cell) >= 2**63 for cell in cells if cell is not None)
     if len(kinds) > 1 or too_long or not kinds <= _PLAIN:
-        return pa.array([None if cell is None else _as_text(cell) for cell in cells], pa.string())
+        texts = [str(cell).lower() if isinstance(cell, bool) else cell for cell in cells]
+        return pa.array([None if text is None else str(text) for text in texts], pa.string())
     return pa.array(cells)
-
-
-def _as_text(cell: Any) -> str:
-    return str(cell).lower() if isinstance(cell, bool) else str(cell)
-
-
-def check_writable(path: Path, rows: int, columns: int) -> None:
-    """Refuse a table that is larger than a sheet can be."""
-    if rows + 1 > MOST_ROWS or columns > MOST_COLUMNS:
-        raise ValueError(
-            f"Cannot write {path}: a sheet holds {MOST_ROWS - 1:,} rows and {MOST_COLUMNS:,} "
-            f"columns, not {rows:,} and {columns:,}. Write .csv or .parquet."
-        )
 
 
 def write_sheet(path: Path, table: pa.Table, *, called: Path) -> None:
@@ -147,8 +137,13 @@ def write_sheet(path: Path, table: pa.Table, *, called: Path) -> None:
 
     Text stays text: what begins with a sign of equality is no formula.
     """
-    check_writable(called, table.num_rows, table.num_columns)
-    openpyxl = needed()
+    rows, columns = table.num_rows, table.num_columns
+    if rows + 1 > MOST_ROWS or columns > MOST_COLUMNS:
+        raise ValueError(
+            f"Cannot write {called}: a sheet holds {MOST_ROWS - 1:,} rows and {MOST_COLUMNS:,} "
+            f"columns, not {rows:,} and {columns:,}. Write .csv or .parquet."
+        )
+    openpyxl = openpyxl_module()
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet("decisions")
     sheet.freeze_panes = "A2"

@@ -27,7 +27,7 @@ _MOST_AT_A_TIME = 4
 
 
 @dataclass
-class Chosen:
+class StreamChoice:
     """What the first pass settles.
 
     Attributes
@@ -94,7 +94,7 @@ def first_pass(stream: Stream, classes: Any, look: Callable[[pa.Table, bool], No
         Gets the scores of each chunk, and whether rows are without one; of several chunks at a
         time, in any order, by threads.
     """
-    names = stream.score_names(classes)
+    names = stream.scores.names_for(classes)
     counts, sample = list[int](), RowSample()
     several = len(stream.files) > 1
     with (
@@ -161,7 +161,7 @@ def _by_threads(
             finish()
 
 
-def chosen(policy: Policy, seen: FirstPass, *, stored: bool) -> Chosen:
+def choice_of(policy: Policy, seen: FirstPass, *, stored: bool) -> StreamChoice:
     """Return what is said of a rule and a stream, from rows that were drawn from it.
 
     ``stored`` where the rule is one made before. Where not, the estimate and what it rests on are
@@ -193,10 +193,10 @@ def chosen(policy: Policy, seen: FirstPass, *, stored: bool) -> Chosen:
         "chosen_on": None if stored else "a summary of all rows",
     }
     expected = seen.n_referred + round(times * int(decisions.abstain.sum()))
-    return Chosen(policy, seen.counts, counted(found, expected, seen.n_rows))
+    return StreamChoice(policy, seen.counts, with_counts(found, expected, seen.n_rows))
 
 
-def counted(found: dict[str, Any], withheld: int, n_rows: int) -> dict[str, Any]:
+def with_counts(found: dict[str, Any], withheld: int, n_rows: int) -> dict[str, Any]:
     """Return what is said with so many rows withheld of so many."""
     rate = withheld / n_rows if n_rows else 0.0
     return found | {"rows": n_rows, "withheld": withheld, "abstention_rate": rate}
@@ -205,9 +205,8 @@ def counted(found: dict[str, Any], withheld: int, n_rows: int) -> dict[str, Any]
 def stream_lines(found: dict[str, Any]) -> list[str]:
     """Return the facts as lines for people, and how they came about."""
     told, result = found["streamed"], lines(found)
-    said = f"Streamed {told['rows']:,} rows of {told['files']:,} files."
-    if told["files"] == 1:
-        said = f"Streamed {told['rows']:,} rows of one file."
+    files = "one file" if told["files"] == 1 else f"{told['files']:,} files"
+    said = f"Streamed {told['rows']:,} rows of {files}."
     if told["chosen_on"] is not None:
         said += (
             f" The rule was chosen on {told['chosen_on']}, which is as good as on the rows "

@@ -22,13 +22,17 @@ _NUMBER = r"^-?(0|[1-9]\d*)(\.\d*)?([eE][+-]?\d+)?$"
 
 def without_gaps(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column with nulls where there is nothing, and no spaces around its texts."""
-    if pa.types.is_dictionary(column.type):
-        # CSV has no categories.
-        column = column.cast(column.type.value_type)
+    column = without_categories(column)
     if not pa.types.is_string(column.type) and not pa.types.is_large_string(column.type):
         return column
     texts = pc.utf8_trim_whitespace(column)
     return pc.if_else(pc.is_in(texts, pa.array(_EMPTY)), pa.scalar(None, texts.type), texts)
+
+
+def without_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column as CSV would have it, which has no categories."""
+    kind = column.type
+    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
 
 def as_labels(column: pa.ChunkedArray, *, from_text: bool, names: Sequence[str]) -> NDArray[Any]:
@@ -45,7 +49,7 @@ def as_labels(column: pa.ChunkedArray, *, from_text: bool, names: Sequence[str])
     """
     values = column.to_pylist() if column.null_count else column.to_numpy()
     if not from_text:
-        return _objects(values) if column.null_count else _as_text(values)
+        return _objects(values) if column.null_count else as_text(values)
     distinct = column.unique().drop_null()
     if pc.all(pc.match_substring_regex(distinct, _WHOLE)).as_py():
         return _converted(column, pa.int64())
@@ -56,7 +60,7 @@ def as_labels(column: pa.ChunkedArray, *, from_text: bool, names: Sequence[str])
     truths = pc.is_in(pc.utf8_lower(distinct), pa.array(["true", "false"]))
     if not names and pc.all(truths).as_py():
         return _converted(pc.utf8_lower(column), pa.bool_())
-    return _objects(values) if column.null_count else _as_text(values)
+    return _objects(values) if column.null_count else as_text(values)
 
 
 def _converted(column: pa.ChunkedArray, kind: Any) -> NDArray[Any]:
@@ -67,7 +71,8 @@ def _converted(column: pa.ChunkedArray, kind: Any) -> NDArray[Any]:
     return values
 
 
-def _as_text(values: NDArray[Any]) -> NDArray[Any]:
+def as_text(values: NDArray[Any]) -> NDArray[Any]:
+    """Return objects as text, and what has a type as it is."""
     return values.astype(str) if values.dtype == object else values
 
 

@@ -20,37 +20,8 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 
 
-def manifest_of(sources: Iterable[Predictions | Path], **facts: Any) -> dict[str, Any]:
-    """Return the facts of an output.
-
-    Parameters
-    ----------
-    sources : iterable of Predictions or Path
-        What was read, in order: tables, and files that are none such as a rule.
-    **facts : object
-        What else is known of the output.
-    """
-    return {
-        **_made_by(),
-        "inputs": [
-            {"file": str(file), "sha256": sha256_of(file), "rows": rows}
-            for source in sources
-            for file, rows in _files(source)
-        ],
-        **facts,
-    }
-
-
-def stream_manifest(inputs: list[dict[str, Any]], **facts: Any) -> dict[str, Any]:
-    """Return the facts of an output that was streamed.
-
-    Its inputs are told by their size and when they were changed: a checksum is one more pass over
-    files that are read only in passing.
-    """
-    return {**_made_by(), "inputs": inputs, **facts}
-
-
-def _made_by() -> dict[str, Any]:
+def manifest_of(inputs: list[dict[str, Any]], **facts: Any) -> dict[str, Any]:
+    """Return the facts of an output: what it was made by and of, and what else is known of it."""
     return {
         "schema_version": SCHEMA_VERSION,
         "command": this_command(),
@@ -60,16 +31,27 @@ def _made_by() -> dict[str, Any]:
             "python": platform.python_version(),
             "numpy": np.__version__,
         },
+        "inputs": inputs,
+        **facts,
     }
+
+
+def input_facts(sources: Iterable[Predictions | Path]) -> list[dict[str, Any]]:
+    """Return what is known of what was read: tables, and files that are none such as a rule.
+
+    What is streamed is told by its size and when it was changed instead: a checksum is one more
+    pass over files that are read only in passing.
+    """
+    files = list[tuple[Path, int | None]]()
+    for source in sources:
+        if isinstance(source, Path):
+            files.append((source, None))
+        else:
+            files += zip(source.files, source.counts, strict=True)
+    return [{"file": str(file), "sha256": sha256_of(file), "rows": rows} for file, rows in files]
 
 
 def sha256_of(path: Path) -> str:
     """Return the checksum of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _files(source: Predictions | Path) -> list[tuple[Path, int | None]]:
-    if isinstance(source, Path):
-        return [(source, None)]
-    return list(zip(source.files, source.counts, strict=True))

@@ -9,7 +9,7 @@ from abstain.cli._output import emit
 
 
 @click.command(epilog="Example: abstain run validation.csv batch.csv --metric fbeta:2")
-@option.as_json
+@option.AS_JSON
 def metrics(*, as_json: bool) -> None:
     """List the metrics and what each is for."""
     from abstain.metrics import summaries

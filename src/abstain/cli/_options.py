@@ -1,8 +1,11 @@
-"""Options that several commands share, and checks that make them errors of the command."""
+"""Options that several commands share, and the headings that help lists them under."""
+
+# ruff: noqa: RUF009 - a field that an option fills is a field of a dataclass
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite
 from pathlib import Path
@@ -10,33 +13,54 @@ from typing import Any
 
 import click
 
-from abstain.cli._help import Grouped as Grouped
+from abstain.cli._output import AS_JSON as AS_JSON
 from abstain.cli._output import READ
+from abstain.cli._output import Outputs as Outputs
+from abstain.cli._reading import Columns as Columns
 from abstain.cli._reading import Reading as Reading
-from abstain.cli._reading import reading as reading
-from abstain.cli._spelling import spelled
+from abstain.cli._rule import SavedRule as SavedRule
+from abstain.cli._values import FILE as FILE
+from abstain.cli._values import Option, check_with, filled_by, in_one_value, option_field
 
-FILE = click.Path(path_type=Path)
 #: Far more than tell methods apart; each takes seconds.
 MOST_REPEATS = 10_000
+# The headings of help, and what stands under each.
+_SECTIONS = {
+    "What to decide": "metric metrics budget budgets target cost errors value_of_metric "
+    "confidence prior_range at_most drop_certificate methods repeats",
+    "Columns": "scores label target_label labels prediction positive identifier group groups "
+    "known_labels",
+    "Reading files": "scale percent separator decimal encoding sheets missing validation",
+    "Method": "calibration shift estimator decision score level random_state",
+    "Output": "out policy report title force strict as_json help",
+}
+# Fewer options are read as quickly without headings.
+_MANY = 12
 # With what a metric begins that is read from a file.
 _COST = "cost:"
 
 
-def check_with(
-    check: Callable[[Any], Any],
-) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """Return a click callback that turns the library's complaint into a usage error."""
+class _Grouped(click.Command):
+    """A command whose help lists its options by what they are about."""
 
-    def callback(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
-        if value is None:
-            return None
-        try:
-            return check(value)
-        except (OSError, TypeError, ValueError) as error:
-            raise click.BadParameter(spelled(str(error))) from error
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under their headings; those that have none come last."""
+        options = [one for one in self.get_params(context) if isinstance(one, click.Option)]
+        if len(options) < _MANY:
+            super().format_options(context, formatter)
+            return
+        place = {name: title for title, names in _SECTIONS.items() for name in names.split()}
+        for title in (*_SECTIONS, "Other options"):
+            of_it = [one for one in options if place.get(one.name or "", "Other options") == title]
+            records = [record for one in of_it if (record := one.get_help_record(context))]
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
 
-    return callback
+
+def command(example: str) -> Callable[[Any], click.Command]:
+    """Make a function a command whose help lists its options under headings, then an example."""
+    return click.command(cls=_Grouped, epilog=f"Example: {example}")
 
 
 def reads(path: str | Path) -> None:
@@ -87,40 +111,8 @@ def _known_metrics(context: click.Context, parameter: click.Parameter, start: st
     return [name for name, _ in metrics.summaries() if name.startswith(start)]
 
 
-def _only_one(
-    context: click.Context, parameter: click.Parameter, names: tuple[str, ...]
-) -> str | None:
-    """Take the one that was given: a report compares by one column."""
-    if len(names) > 1:
-        raise click.BadParameter(
-            f"{context.info_name} compares by one column; got {', '.join(names)}. "
-            f"`abstain evaluate` takes several."
-        )
-    return names[0] if names else None
-
-
 validation = click.argument("validation", type=FILE)
 batch = click.argument("batch", type=FILE)
-policy = click.argument("policy", type=FILE)
-key_file = click.option(
-    "--key-file",
-    type=FILE,
-    envvar="ABSTAIN_KEY_FILE",
-    help="A secret file of 16 bytes or more: a rule that is written is signed with it, and "
-    "one that is read must be signed with it.",
-)
-out = click.option(
-    "--out",
-    type=FILE,
-    help="Write the rows with what was decided: .csv, .csv.gz, .tsv, .parquet or .xlsx; or, of "
-    "what is streamed, a folder for one .parquet after the other, in which a run that was killed "
-    "goes on when the same command is given again.",
-)
-random_state = click.option("--random-state", type=int, default=0, show_default=True, help="Seed.")
-as_json = click.option(
-    "--json", "as_json", is_flag=True, help="Print the result as JSON, for machines."
-)
-force = click.option("--force", is_flag=True, help="Write over files that exist.")
 metric = click.option(
     "--metric",
     required=True,
@@ -129,82 +121,6 @@ metric = click.option(
     help="What to optimise, e.g. sensitivity@specificity=0.99, auroc, kappa:quadratic; "
     "`abstain metrics` lists them.",
 )
-scores = click.option(
-    "--scores",
-    default="p_*",
-    show_default=True,
-    help="The score column (binary: of the positive class), or a pattern with * that matches "
-    "one column per class; what * stands for is the class name.",
-)
-label = click.option(
-    "--label", default="y", show_default=True, help="The column with the true label."
-)
-identifier = click.option(
-    "--id", "identifier", help="The column that names a row; row numbers without it."
-)
-group = click.option(
-    "--group",
-    multiple=True,
-    callback=_only_one,
-    help="A column to compare rates by, such as a hospital or a sex.",
-)
-groups = click.option(
-    "--group",
-    "groups",
-    multiple=True,
-    help="A column to compare by, such as a hospital or a sex; may be given several times, each "
-    "by itself.",
-)
-sort = click.option(
-    "--sort",
-    type=click.Choice(["input", "pressing"]),
-    default="input",
-    show_default=True,
-    help="The order of the rows in --out: as they came, or the most pressing first.",
-)
-stream = click.option(
-    "--stream/--no-stream",
-    default=None,
-    help="Read BATCH in parts, twice, in memory that does not grow with it.  [default: for a "
-    "folder, and above 200 MB]",
-)
-at_most = click.option(
-    "--at-most",
-    type=click.IntRange(min=0, max=10**9),
-    help="No more rows to a person than this, e.g. 40 a day: the most pressing of those that the "
-    "rule withholds.",
-)
-positive = click.option(
-    "--positive",
-    metavar="LABEL",
-    help="Of two classes the positive one, as in the label column; needed where neither labels of "
-    "0 and 1 nor the name of a single score column, such as p_ill, say which it is.",
-)
-scale = click.option(
-    "--scale",
-    type=click.Choice(["probabilities", "logits"]),
-    default="probabilities",
-    show_default=True,
-    help="What the scores are.",
-)
-calibration = click.option(
-    "--calibration", default="auto", show_default=True, help="How to calibrate."
-)
-decision = click.option(
-    "--decision",
-    type=click.Choice(["auto", "argmax", "optimal"]),
-    default="auto",
-    show_default=True,
-    help="Predict the most probable class (argmax), or the class that suits the metric: always "
-    "(optimal), or where that is expected to help (auto).",
-)
-shift = click.option(
-    "--shift",
-    default="auto",
-    show_default=True,
-    help="How to estimate the class proportions: auto adapts if label shift explains the scores; "
-    "em always adapts, none never.",
-)
 level = click.option(
     "--level",
     default="0.9",
@@ -212,14 +128,10 @@ level = click.option(
     callback=check_with(_level),
     help="How often the intervals are to hold.",
 )
-strict = click.option(
-    "--strict",
-    is_flag=True,
-    help="Exit with 1, and write nothing, if the data contradict what the figures rest on.",
-)
+random_state = click.option("--random-state", type=int, default=0, show_default=True, help="Seed.")
 
 
-def metrics(**settings: Any) -> Callable[[Any], Any]:
+def metrics(**settings: Any) -> Option:
     """Return the option for several metrics, with what is special to a command."""
     return click.option(
         "--metric",
@@ -229,6 +141,115 @@ def metrics(**settings: Any) -> Callable[[Any], Any]:
         shell_complete=_known_metrics,
         **settings,
     )
+
+
+#: The argument POLICY and its key, handed to a command as ``rule``.
+rule = in_one_value(
+    SavedRule, "rule", "policy", "key_file", policy=click.argument("policy", type=FILE)
+)
+
+
+def columns(*names: str) -> Option:
+    """Give a command options that say which columns are what, handed to it as ``columns``."""
+    return in_one_value(Columns, "columns", *names)
+
+
+def reading(*, refer: bool = False, stream: bool = False) -> Option:
+    """Give a command the options of reading, handed to it as ``reading``.
+
+    ``refer`` is for commands that decide: they can give rows without a score to a person.
+    ``stream`` is for those that can do so with BATCH in parts.
+    """
+    what = "refer them to a person, drop them" if refer else "drop them"
+    missing = click.option(
+        "--missing",
+        type=click.Choice(["refer", "drop", "error"] if refer else ["drop", "error"]),
+        default="error",
+        show_default=True,
+        help=f"What to do with rows without a score: {what}, or stop and name them.",
+    )
+    names = ("percent", "separator", "decimal", "encoding", "sheets", "missing")
+    streaming = ("stream",) if stream else ()
+    return in_one_value(Reading, "reading", *names, *streaming, missing=missing)
+
+
+@dataclass(frozen=True)
+class Method:
+    """How scores become probabilities, and what is drawn, as the options say it.
+
+    Attributes
+    ----------
+    scale : {"probabilities", "logits"}
+        What the scores are.
+    calibration, shift, decision, score : str or None
+        As the library calls them.
+    level : float
+        How often intervals are to hold.
+    random_state : int
+        The seed.
+    """
+
+    scale: Any = option_field(
+        "--scale",
+        type=click.Choice(["probabilities", "logits"]),
+        default="probabilities",
+        show_default=True,
+        help="What the scores are.",
+    )
+    calibration: str = option_field(
+        "--calibration", default="auto", show_default=True, help="How to calibrate."
+    )
+    shift: str = option_field(
+        "--shift",
+        default="auto",
+        show_default=True,
+        help="How to estimate the class proportions: auto adapts if label shift explains the "
+        "scores; em always adapts, none never.",
+    )
+    decision: Any = option_field(
+        "--decision",
+        type=click.Choice(["auto", "argmax", "optimal"]),
+        default="auto",
+        show_default=True,
+        help="Predict the most probable class (argmax), or the class that suits the metric: "
+        "always (optimal), or where that is expected to help (auto).",
+    )
+    score: str | None = option_field(
+        "--score", help="Withhold by this score of uncertainty instead, e.g. max-probability."
+    )
+    level: float = filled_by(level)
+    random_state: int = filled_by(random_state)
+
+
+def method(*names: str) -> Option:
+    """Give a command --scale, --calibration and more, handed to it as ``method``."""
+    return in_one_value(Method, "method", "scale", "calibration", *names)
+
+
+#: What --out is where rows are decided about.
+DECISIONS = (
+    "Write the rows with what was decided: .csv, .csv.gz, .tsv, .parquet or .xlsx; or, of "
+    "what is streamed, a folder for one .parquet after the other, in which a run that was killed "
+    "goes on when the same command is given again."
+)
+
+
+def outputs(*names: str, out: str | None = None, default: str | None = None) -> Option:
+    """Give a command options that say what to write and how to speak, handed to it as ``outputs``.
+
+    Parameters
+    ----------
+    *names : str
+        Which, but for --out.
+    out : str, optional
+        The help of --out, of commands that have it.
+    default : str, optional
+        Where --out goes unless it is said.
+    """
+    if out is None:
+        return in_one_value(Outputs, "outputs", *names)
+    option = click.option("--out", type=FILE, default=default, show_default=True, help=out)
+    return in_one_value(Outputs, "outputs", "out", *names, out=option)
 
 
 def this_command() -> str | None:

@@ -1,19 +1,25 @@
 """What every command prints, what it warns of, and where it may write."""
 
+# ruff: noqa: RUF009 - a field that an option fills is a field of a dataclass
+
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import click
 
-from abstain._files import place_of
+from abstain._files import landing, place_of
 from abstain.cli._printable import in_a_line, say, tell
+from abstain.cli._rule import KEY_FILE, signing_key
 from abstain.cli._spelling import spelled
+from abstain.cli._values import FILE, filled_by, option_field
 from abstain.exceptions import AssumptionWarning, RepairWarning
 
 _HEARD = "abstain.warnings"
@@ -21,6 +27,9 @@ _HEARD = "abstain.warnings"
 READ = "abstain.read"
 # What --out can write a table as, by how its name ends.
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".parquet", ".xlsx")
+AS_JSON = click.option(
+    "--json", "as_json", is_flag=True, help="Print the result as JSON, for machines."
+)
 
 
 @contextmanager
@@ -71,20 +80,6 @@ def emit(found: Any, lines: Iterable[str], as_json: bool) -> None:
         _say(*context.meta[_HEARD])
 
 
-def stop_on_doubts(found: Any, lines: Iterable[str], as_json: bool, *, strict: bool) -> None:
-    """Where that is asked for and something speaks against the figures, print them and exit 1.
-
-    To be called before anything is written.
-    """
-    context = click.get_current_context()
-    heard, _ = context.meta[_HEARD]
-    if not strict or not any(issubclass(kind, AssumptionWarning) for kind in heard.values()):
-        return
-    emit(found, lines, as_json)
-    say("abstain: stopped by --strict; nothing was written.")
-    context.exit(1)
-
-
 def heard_warnings() -> list[list[str]]:
     """Return the library's warnings so far: the name of each one's kind, and what it says."""
     heard, _ = click.get_current_context().meta[_HEARD]
@@ -100,29 +95,10 @@ def wrote(what: str, path: Path | None) -> None:
     say(f"Wrote {what} to {in_a_line(path)}{also}")
 
 
-def check_outputs(
-    *others: Path | None,
-    table: Path | None = None,
-    inputs: Iterable[Path | None] = (),
-    force: bool,
+def _check_places(
+    written: Iterable[Path | None], inputs: Iterable[Path | None], *, force: bool
 ) -> None:
-    """Refuse, before any work, to write where something stands or no folder is.
-
-    Parameters
-    ----------
-    *others : Path or None
-        Outputs that are no tables: a rule, a page.
-    table : Path, optional
-        The output that is a table; its ending says in which format.
-    inputs : iterable of Path
-        What is read, which nothing may be written over; may be patterns.
-    force : bool
-        Whether files that exist may be written over.
-    """
-    beside: list[Path | None] = []
-    if table is not None:
-        _check_ending(table)
-        beside = [manifest_path(table)]
+    """Refuse to write over what is read, twice into one file, or where nothing can be written."""
     seen: dict[object, Path] = {}
     also = click.get_current_context().meta.get(READ, ())
     read = {
@@ -132,17 +108,14 @@ def check_outputs(
         for file in _files(path)
         for name in _identities(file)
     }
-    for path in [table, *others, *beside]:
+    for path in written:
         if path is None:
             continue
         try:
             place = place_of(path)
         except (OSError, ValueError) as error:
             raise click.UsageError(str(error)) from error
-        if not os.access(place.parent, os.W_OK):
-            raise click.UsageError(
-                f"Cannot write {path}: nothing can be written in the folder {place.parent}."
-            )
+        _check_writable(path, place.parent)
         for name in _identities(path):
             if name in read:
                 raise click.UsageError(f"Cannot write {path}: it is read as {read[name]}.")
@@ -155,33 +128,10 @@ def check_outputs(
             raise click.UsageError(f"{path} exists; add --force to write over it.")
 
 
-def check_stream_outputs(
-    *others: Path | None, out: Path | None, inputs: Iterable[Path | None], force: bool
-) -> None:
-    """Refuse, before any work, to write what is streamed where it cannot be.
-
-    Whether a folder can take parts is told when it is known what is read.
-    """
-    folder = out is not None and (out.is_dir() or not out.suffix)
-    check_outputs(*others, table=None if folder else out, inputs=inputs, force=force)
-    if out is None:
-        return
-    place = Path(os.path.realpath(out))
-    for path in inputs:
-        if path is not None and path.is_dir():
-            read = Path(os.path.realpath(path))
-            if place == read or read in place.parents or (folder and place in read.parents):
-                raise click.UsageError(
-                    f"Cannot write {out}: it is in the folder {path}, or holds it."
-                )
-    if not folder:
-        return
-    if place.exists() and not place.is_dir():
-        raise click.UsageError(f"Cannot write parts into {out}: it is no folder.")
-    there = next(part for part in (place, *place.parents) if part.exists())
-    if not os.access(there, os.W_OK):
+def _check_writable(path: Path, folder: Path) -> None:
+    if not os.access(folder, os.W_OK):
         raise click.UsageError(
-            f"Cannot write {out}: nothing can be written in the folder {there}."
+            f"Cannot write {path}: nothing can be written in the folder {folder}."
         )
 
 
@@ -207,9 +157,9 @@ def _check_ending(path: Path) -> None:
             f"{ENDINGS[-1]}."
         )
     if path.suffix.lower() == ".xlsx":
-        from abstain.cli._excel import needed
+        from abstain.cli._excel import openpyxl_module
 
-        needed()
+        openpyxl_module()
 
 
 def _files(path: Path) -> list[Path]:
@@ -218,3 +168,140 @@ def _files(path: Path) -> list[Path]:
     if path.is_file() or not glob.has_magic(str(path)):
         return [path]
     return [Path(name) for name in glob.glob(str(path), recursive=True)]
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What a command writes and how it speaks, as the options say it.
+
+    Attributes
+    ----------
+    out, policy, report : Path or None
+        Where the result, the rule and a page go.
+    sort : {"input", "pressing"}
+        The order of the rows in ``out``.
+    key_file : Path or None
+        Where the secret is that a rule is signed with.
+    force, strict, as_json : bool
+        Write over files that exist; stop where the data contradict the figures; speak JSON.
+    """
+
+    # What it is differs from command to command.
+    out: Path | None = None
+    sort: str = option_field(
+        "--sort",
+        type=click.Choice(["input", "pressing"]),
+        default="input",
+        show_default=True,
+        help="The order of the rows in --out: as they came, or the most pressing first.",
+        absent="input",
+    )
+    policy: Path | None = option_field("--policy", type=FILE, help="Save the rule as JSON.")
+    key_file: Path | None = filled_by(KEY_FILE)
+    report: Path | None = option_field(
+        "--report",
+        type=FILE,
+        help="Write a page about the decisions: one HTML file, to open, mail or print.",
+    )
+    force: bool = option_field(
+        "--force", is_flag=True, help="Write over files that exist.", absent=False
+    )
+    strict: bool = option_field(
+        "--strict",
+        is_flag=True,
+        help="Exit with 1, and write nothing, if the data contradict what the figures rest on.",
+        absent=False,
+    )
+    as_json: bool = filled_by(AS_JSON, absent=False)
+
+    @cached_property
+    def key(self) -> bytes | None:
+        """The secret."""
+        return signing_key(self.key_file)
+
+    @property
+    def pressing_first(self) -> bool:
+        """Whether the most pressing rows come first."""
+        return self.sort == "pressing"
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder for parts, where ``out`` is one: it is there, or its name has no ending."""
+        out = self.out
+        return out if out is not None and (out.is_dir() or not out.suffix) else None
+
+    def check(self, *inputs: Path | None, table: bool = True) -> None:
+        """Refuse, before any work, to write where something stands or no folder is.
+
+        Parameters
+        ----------
+        *inputs : Path or None
+            What is read, which nothing may be written over; may be patterns.
+        table : bool
+            Whether ``out`` is a table; its ending says in which format.
+        """
+        written = [self.out, self.policy, self.report]
+        if table and self.out is not None:
+            _check_ending(self.out)
+            written.append(manifest_path(self.out))
+        _check_places(written, inputs, force=self.force)
+
+    def check_stream(self, *inputs: Path | None) -> None:
+        """Refuse, before any work, to write what is streamed where it cannot be.
+
+        Whether a folder can take parts is told when it is known what is read.
+        """
+        if self.folder is None:
+            self.check(*inputs)
+        else:
+            _check_places([self.policy], inputs, force=self.force)
+        if self.out is None:
+            return
+        place = Path(os.path.realpath(self.out))
+        for path in inputs:
+            if path is not None and path.is_dir():
+                read = Path(os.path.realpath(path))
+                inside = place == read or read in place.parents
+                if inside or (self.folder is not None and place in read.parents):
+                    raise click.UsageError(
+                        f"Cannot write {self.out}: it is in the folder {path}, or holds it."
+                    )
+        if self.folder is None:
+            return
+        if place.exists() and not place.is_dir():
+            raise click.UsageError(f"Cannot write parts into {self.out}: it is no folder.")
+        there = next(part for part in (place, *place.parents) if part.exists())
+        _check_writable(self.out, there)
+
+    def emit(self, found: Any, lines: Iterable[str]) -> None:
+        """Print what was found."""
+        emit(found, lines, self.as_json)
+
+    def stop_on_doubts(self, found: Any, lines: Iterable[str]) -> None:
+        """Where that is asked for and something speaks against the figures, print them and exit 1.
+
+        To be called before anything is written.
+        """
+        context = click.get_current_context()
+        heard, _ = context.meta[_HEARD]
+        doubted = any(issubclass(kind, AssumptionWarning) for kind in heard.values())
+        if self.strict and doubted:
+            self.emit(found, lines)
+            say("abstain: stopped by --strict; nothing was written.")
+            context.exit(1)
+
+    @contextmanager
+    def landing(
+        self, found: Any, lines: Iterable[str], what: str = "decisions"
+    ) -> Iterator[Callable[[Path], Path]]:
+        """Give temporary files for what is written, then print what was found.
+
+        ``what`` is in ``out``. Where something cannot be written or printed, nothing is there.
+        """
+        self.stop_on_doubts(found, lines)
+        with landing() as place:
+            yield place
+            self.emit(found, lines)
+        wrote(what, self.out)
+        wrote("the rule", self.policy)
+        wrote("the report", self.report)

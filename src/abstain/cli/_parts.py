@@ -21,7 +21,7 @@ from pyarrow import csv, parquet
 
 from abstain.arrow import DecisionColumns, ahead
 from abstain.cli._stream import Chunk, Stream
-from abstain.cli._writing import free_name
+from abstain.cli._writing import csv_format, own_name, text_output
 from abstain.policy import Policy
 
 #: A few seconds of work: what is lost when a run is killed.
@@ -54,7 +54,7 @@ class Part:
         return self.end - self.begin
 
 
-def planned(files: Iterable[Path], counts: Iterable[int], *, whole: bool = False) -> list[Part]:
+def parts_of(files: Iterable[Path], counts: Iterable[int], *, whole: bool = False) -> list[Part]:
     """Return the parts of files of so many rows; a file without rows is a part without rows.
 
     ``whole``: a part for each file, however large.
@@ -71,7 +71,7 @@ def planned(files: Iterable[Path], counts: Iterable[int], *, whole: bool = False
     return parts
 
 
-def cut(stream: Stream, parts: list[Part]) -> Iterator[tuple[Part, Iterator[Chunk]]]:
+def part_chunks(stream: Stream, parts: list[Part]) -> Iterator[tuple[Part, Iterator[Chunk]]]:
     """Yield parts of one file with their chunks, in order, reading the file once.
 
     Raises
@@ -141,29 +141,22 @@ class Tables:
 
     def __init__(self, stream: Stream, policy: Policy) -> None:
         self._stream, self._policy = stream, policy
-        self._scores = stream.score_names(policy.classes)
+        self._scores = stream.scores.names_for(policy.classes)
         self._made = DecisionColumns(policy, gaps_as_null=True)
         self._theirs = stream.schema()
         self._sha = policy.sha256[:12]
         taken, self.renamed = {*stream.others}, dict[str, str]()
-        identifier = stream.identifier
         # The number of the row, beside a column that is called so.
-        named = identifier or self._free("row", taken)
-        kind = pa.int64() if identifier is None else self._theirs.field(identifier).type
-        fields = [pa.field(named, kind)]
-        taken.add(named)
+        self.id_name = stream.identifier or own_name("row", taken, self.renamed)
+        taken.add(self.id_name)
+        kind = pa.int64()
+        if stream.identifier is not None:
+            kind = self._theirs.field(stream.identifier).type
+        fields = [pa.field(self.id_name, kind)]
         fields += [self._theirs.field(name) for name in stream.others]
         for field in [*self._made.schema, pa.field("policy", pa.string())]:
-            fields.append(pa.field(self._free(field.name, taken), field.type))
-            taken.add(fields[-1].name)
+            fields.append(pa.field(own_name(field.name, taken, self.renamed), field.type))
         self.schema = pa.schema(fields)
-        self.id_name = named
-
-    def _free(self, name: str, taken: set[str]) -> str:
-        free = free_name(name, taken)
-        if free != name:
-            self.renamed[name] = free
-        return free
 
     def of(self, chunk: Chunk, number: int) -> tuple[pa.Table, int]:
         """Return the rows of a chunk with what was decided, and how many are withheld."""
@@ -178,17 +171,14 @@ class Tables:
             numbers = np.arange(number, number + len(chunk))
             names = pa.array(numbers if found.rows is None else numbers[found.rows])
         else:
-            names = _named(table.column(self._stream.identifier))
+            names = table.column(self._stream.identifier)
+            if pa.types.is_string(names.type):
+                names = names.fill_null("")
         others = [table.column(name) for name in self._stream.others]
         ours = self._made.of(found)
         sha = pa.repeat(self._sha, len(found))
         made = pa.table([names, *others, *ours, sha], schema=self.schema)
         return made, int(found.abstain.sum())
-
-
-def _named(column: Any) -> Any:
-    """Return ids; text that is not there is empty."""
-    return column.fill_null("") if pa.types.is_string(column.type) else column
 
 
 class RowWriter:
@@ -212,8 +202,8 @@ class RowWriter:
         self._thread = ThreadPoolExecutor(1)
         self._waiting: Future[None] | None = None
         self._stream: Any = None
-        name, schema = path.name.lower(), tables.schema
-        if name.endswith(".parquet"):
+        schema = tables.schema
+        if path.name.lower().endswith(".parquet"):
             # Numbers that hardly come twice have no use for a dictionary, which takes time.
             plain = [
                 field.name
@@ -224,11 +214,8 @@ class RowWriter:
             self._writer: Any = parquet.ParquetWriter(temporary, said, use_dictionary=plain)
             self._write: Callable[[pa.Table], None] = self._row_groups
         else:
-            packed = "gzip" if name.endswith(".gz") else None
-            self._stream = pa.output_stream(str(temporary), compression=packed)
-            delimiter = "\t" if name.endswith(".tsv") else ","
-            options = csv.WriteOptions(delimiter=delimiter)
-            self._writer = csv.CSVWriter(self._stream, schema, write_options=options)
+            self._stream = text_output(temporary, path)
+            self._writer = csv.CSVWriter(self._stream, schema, write_options=csv_format(path))
             self._write = self._writer.write_table
 
     def _row_groups(self, table: pa.Table) -> None:

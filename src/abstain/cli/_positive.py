@@ -35,9 +35,7 @@ class Classes:
     positive: Any
 
 
-def settled_classes(
-    source: Predictions, given: str | None, *, needing: Iterable[str] = ()
-) -> Classes:
+def classes_of(source: Predictions, given: str | None, *, needing: Iterable[str] = ()) -> Classes:
     """Return which class is positive, or raise where it is needed and nothing tells.
 
     Parameters

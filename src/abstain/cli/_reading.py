@@ -1,69 +1,20 @@
-"""How the tables of a command are to be read: the options, and the one value they become."""
+"""How the tables of a command are to be read: what the options about that become."""
+
+# ruff: noqa: RUF009 - a field that an option fills is a field of a dataclass
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import wraps
-from typing import Any, Literal, Self, TypeVar
+from pathlib import Path
+from typing import Literal, Self
 
 import click
 
-F = TypeVar("F", bound=Callable[..., Any])
+from abstain.cli._values import FILE, option_field
+
 Missing = Literal["refer", "drop", "error"]
 
 _SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "\\t": "\t"}
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What the user said about the files; None where the file itself has to tell.
-
-    Attributes
-    ----------
-    percent : bool
-        Scores are percentages, to be divided by 100.
-    separator, decimal, encoding : str or None
-        Of text files.
-    sheets : tuple of str
-        Of workbooks: one for all tables, or one for VALIDATION and one for BATCH.
-    missing : {"refer", "drop", "error"}
-        What becomes of rows without a score.
-    """
-
-    percent: bool = False
-    separator: str | None = None
-    decimal: str | None = None
-    encoding: str | None = None
-    sheets: tuple[str, ...] = ()
-    missing: Missing = "error"
-
-    @property
-    def sheet(self) -> str | None:
-        """The sheet to read."""
-        return self.sheets[-1] if self.sheets else None
-
-    @property
-    def of_validation(self) -> Self:
-        """The same for VALIDATION: its own sheet, and no row without a score can be of use."""
-        missing: Missing = "error" if self.missing == "error" else "drop"
-        return replace(self, sheets=self.sheets[:1], missing=missing)
-
-    def typed(self) -> list[str]:
-        """Return the options that say the same on a command line."""
-        given = {
-            "--separator": self.separator,
-            "--decimal": self.decimal,
-            "--encoding": self.encoding,
-            "--sheet": self.sheet,
-            # A rule is chosen on rows that have a score.
-            "--missing": None if self.missing == "error" else "drop",
-        }
-        options = [part for name, value in given.items() if value for part in (name, value)]
-        return ["--percent", *options] if self.percent else options
-
-
-AS_FOUND = Reading()
 
 
 def _separator(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
@@ -102,68 +53,195 @@ def _sheets(
     return names
 
 
-_OPTIONS = (
-    click.option("--percent", is_flag=True, help="The scores are percentages: divide by 100."),
-    click.option(
+def _only_one(
+    context: click.Context, parameter: click.Parameter, names: tuple[str, ...]
+) -> str | None:
+    """Take the one that was given: a report compares by one column."""
+    if len(names) > 1:
+        raise click.BadParameter(
+            f"{context.info_name} compares by one column; got {', '.join(names)}. "
+            f"`abstain evaluate` takes several."
+        )
+    return names[0] if names else None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the user said about the files; None where the file itself has to tell.
+
+    Attributes
+    ----------
+    percent : bool
+        Scores are percentages, to be divided by 100.
+    separator, decimal, encoding : str or None
+        Of text files.
+    sheets : tuple of str
+        Of workbooks: one for all tables, or one for VALIDATION and one for BATCH.
+    missing : {"refer", "drop", "error"}
+        What becomes of rows without a score.
+    stream : bool or None
+        Whether BATCH is read in parts.
+    """
+
+    percent: bool = option_field(
+        "--percent", is_flag=True, help="The scores are percentages: divide by 100.", absent=False
+    )
+    separator: str | None = option_field(
         "--separator",
         callback=_separator,
         help="What separates columns in text files: one character, or comma, semicolon, tab, "
         "pipe.  [default: told from the header]",
-    ),
-    click.option(
+    )
+    decimal: str | None = option_field(
         "--decimal",
         type=click.Choice([".", ","]),
         help="The decimal sign of scores in text.  [default: told from the scores, or asked]",
-    ),
-    click.option(
+    )
+    encoding: str | None = option_field(
         "--encoding",
         callback=_encoding,
         help="The encoding of text files, e.g. windows-1252.  [default: told from the file]",
-    ),
-    click.option(
+    )
+    sheets: tuple[str, ...] = option_field(
         "--sheet",
         "sheets",
         multiple=True,
         callback=_sheets,
         help="The sheet of workbooks that have several; twice for one of VALIDATION and one of "
         "BATCH.",
-    ),
-)
-
-
-def reading(*, refer: bool = False) -> Callable[[F], F]:
-    """Give a command the options of reading, and hand them to it as one value, ``reading``.
-
-    ``refer`` is for commands that decide: they can give rows without a score to a person.
-    """
-    what = "refer them to a person, drop them" if refer else "drop them"
-    missing = click.option(
-        "--missing",
-        type=click.Choice(["refer", "drop", "error"] if refer else ["drop", "error"]),
-        default="error",
-        show_default=True,
-        help=f"What to do with rows without a score: {what}, or stop and name them.",
+        absent=(),
+    )
+    # Which a command offers depends on whether it decides.
+    missing: Missing = "error"
+    stream: bool | None = option_field(
+        "--stream/--no-stream",
+        default=None,
+        help="Read BATCH in parts, twice, in memory that does not grow with it.  [default: for a "
+        "folder, and above 200 MB]",
     )
 
-    def give(command: F) -> F:
-        @wraps(command)
-        def collected(
-            *arguments: Any,
-            percent: bool,
-            separator: str | None,
-            decimal: str | None,
-            encoding: str | None,
-            sheets: tuple[str, ...],
-            missing: Missing,
-            **others: Any,
-        ) -> Any:
-            given = Reading(percent, separator, decimal, encoding, sheets, missing)
-            return command(*arguments, reading=given, **others)
+    @property
+    def sheet(self) -> str | None:
+        """The sheet to read."""
+        return self.sheets[-1] if self.sheets else None
 
-        result: Any = collected
-        for option in (missing, *reversed(_OPTIONS)):
-            result = option(result)
-        typed: F = result
-        return typed
+    @property
+    def of_validation(self) -> Self:
+        """The same for VALIDATION: its own sheet, and no row without a score can be of use."""
+        missing: Missing = "error" if self.missing == "error" else "drop"
+        return replace(self, sheets=self.sheets[:1], missing=missing)
 
-    return give
+    def typed(self) -> list[str]:
+        """Return the options that say the same on a command line."""
+        given = {
+            "--separator": self.separator,
+            "--decimal": self.decimal,
+            "--encoding": self.encoding,
+            "--sheet": self.sheet,
+            # A rule is chosen on rows that have a score.
+            "--missing": None if self.missing == "error" else "drop",
+        }
+        options = [part for name, value in given.items() if value for part in (name, value)]
+        return ["--percent", *options] if self.percent else options
+
+
+AS_FOUND = Reading()
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of the files are what; None for what is not asked for.
+
+    Attributes
+    ----------
+    scores : str
+        A column name, or a pattern with ``*`` that matches one column per class.
+    label, target_label : str or None
+        The true label, of VALIDATION and of BATCH.
+    labels : Path or None
+        A file of its own that has the labels.
+    prediction, known_labels : str or None
+        The predicted label, and the true one where it is known.
+    positive : str or None
+        Of two classes the positive one.
+    identifier : str or None
+        The row's name.
+    group, groups : str or None, and tuple of str
+        What rows are compared by: one column, or several.
+    """
+
+    scores: str = option_field(
+        "--scores",
+        default="p_*",
+        show_default=True,
+        help="The score column (binary: of the positive class), or a pattern with * that matches "
+        "one column per class; what * stands for is the class name.",
+    )
+    label: str | None = option_field(
+        "--label", default="y", show_default=True, help="The column with the true label."
+    )
+    target_label: str | None = option_field(
+        "--target-label",
+        help="The column with the true label in BATCH: compare realised values, over resamples. "
+        "Without it values are estimated.",
+    )
+    labels: Path | None = option_field(
+        "--labels",
+        type=FILE,
+        help="Take the labels from this file, by the id in the column --id of both; without it "
+        "they are in LABELLED.",
+    )
+    prediction: str | None = option_field(
+        "--prediction",
+        help="The column with the predicted label, in both tables; without it the class with the "
+        "highest score.",
+    )
+    positive: str | None = option_field(
+        "--positive",
+        metavar="LABEL",
+        help="Of two classes the positive one, as in the label column; needed where neither "
+        "labels of 0 and 1 nor the name of a single score column, such as p_ill, say which it is.",
+    )
+    identifier: str | None = option_field(
+        "--id", "identifier", help="The column that names a row; row numbers without it."
+    )
+    group: str | None = option_field(
+        "--group",
+        multiple=True,
+        callback=_only_one,
+        help="A column to compare rates by, such as a hospital or a sex.",
+    )
+    groups: tuple[str, ...] = option_field(
+        "--group",
+        "groups",
+        multiple=True,
+        help="A column to compare by, such as a hospital or a sex; may be given several times, "
+        "each by itself.",
+        absent=(),
+    )
+    known_labels: str | None = option_field(
+        "--known-labels",
+        help="A column of BATCH with the true label where it is known, and nothing elsewhere; "
+        "these rows are not withheld.",
+    )
+
+    @property
+    def of_validation(self) -> Self:
+        """Those of VALIDATION: its rows need no names."""
+        return replace(self, identifier=None, group=None, known_labels=None)
+
+    @property
+    def of_batch(self) -> Self:
+        """Those of BATCH, whose labels are not looked at unless that is asked for."""
+        return replace(self, label=self.target_label)
+
+    def by_option(self) -> dict[str, str]:
+        """Return the columns that are no scores, by the option that asks for each."""
+        asked = {
+            "--label": self.label,
+            "--id": self.identifier,
+            "--group": self.group,
+            "--prediction": self.prediction,
+            "--known-labels": self.known_labels,
+        }
+        return {option: name for option, name in asked.items() if name is not None}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from abstain.cli import _options as option
-from abstain.cli._output import check_outputs, emit, wrote
+from abstain.cli._output import wrote
 from abstain.cli._printable import printable
 
 if TYPE_CHECKING:
@@ -17,13 +17,11 @@ if TYPE_CHECKING:
     from abstain.report import Report
 
 
-@click.command(
-    cls=option.Grouped,
-    epilog="Example: abstain report triage.json batch.csv --validation validation.csv "
-    "--scores p_ill --label ill --out report.html",
+@option.command(
+    "abstain report triage.json batch.csv --validation validation.csv "
+    "--scores p_ill --label ill --out report.html"
 )
-@option.policy
-@option.key_file
+@option.rule
 @option.batch
 @click.option(
     "--validation",
@@ -31,72 +29,52 @@ if TYPE_CHECKING:
     help="The labelled table the rule was made on: the page then says what moved and how far to "
     "trust it.",
 )
-@option.scores
-@option.label
-@option.identifier
-@option.group
+@option.columns("scores", "label", "identifier", "group")
 @option.reading(refer=True)
 @click.option("--title", help="The page's title.")
-@click.option(
-    "--out",
-    type=option.FILE,
-    default=Path("report.html"),
-    show_default=True,
-    help="Where to write the page.",
-)
 @option.random_state
-@option.force
-@option.as_json
+@option.outputs("force", "as_json", out="Where to write the page.", default="report.html")
 def report(
-    policy: Path,
+    rule: option.SavedRule,
     batch: Path,
     *,
-    key_file: Path | None,
     validation: Path | None,
-    scores: str,
-    label: str,
-    identifier: str | None,
-    group: str | None,
+    columns: option.Columns,
     reading: option.Reading,
     title: str | None,
-    out: Path,
     random_state: int,
-    force: bool,
-    as_json: bool,
+    outputs: option.Outputs,
 ) -> None:
     """Write a page about what the rule in POLICY decides about BATCH.
 
     One HTML file that needs no network: the answer, a budget slider, what moved, how far to
     trust it, who is referred. With --json the facts of the page are printed as well.
     """
-    check_outputs(out, inputs=(policy, batch, validation, key_file), force=force)
+    outputs.check(rule.policy, batch, validation, rule.key_file, table=False)
 
-    from abstain import Policy
     from abstain._files import landing
-    from abstain.cli._key import signing_key
-    from abstain.cli._tables import read_predictions
+    from abstain.cli._tables import read_predictions, read_validation
 
-    rule = Policy.load(policy, key=signing_key(key_file))
-    new = read_predictions(
-        batch, scores=scores, identifier=identifier, group=group, reading=reading, rule=rule
-    )
+    policy = rule.load()
+    new = read_predictions(batch, columns.of_batch, reading, rule=policy)
     source = None
     if validation is not None:
-        source = read_predictions(
-            validation, scores=scores, label=label, reading=reading.of_validation, rule=rule
-        )
+        source = read_validation(validation, columns, reading, rule=policy)
+    told = new.unscored_and_known(policy.classes)
+    decisions = policy.apply(new.scores_for(policy.classes), **told)
+    options: dict[str, Any] = {} if title is None else {"title": title}
     with landing() as place:
         page = write_report(
-            place(out),
-            rule.apply(new.scores_for(rule.classes), **new.aside(rule.classes)),
+            place(Path(str(outputs.out))),
+            decisions,
             new,
             source,
-            inputs=(policy,),
+            inputs=(rule.policy,),
             random_state=random_state,
-            **({} if title is None else {"title": title}),
+            **options,
         )
-        emit(page.facts, [page.headline], as_json)
-    wrote("the report", out)
+        outputs.emit(page.facts, [page.headline])
+    wrote("the report", outputs.out)
 
 
 def write_report(

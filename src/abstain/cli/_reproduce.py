@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.option("--method", "extra", multiple=True, help="A score of your own, module:function.")
 @click.option("--figures", type=option.FILE, help="Write the experiment's figures there.")
 @click.option("--markdown", is_flag=True, help="Print the tables as Markdown, dated.")
-@option.as_json
+@option.AS_JSON
 def reproduce(
     experiment: str | None,
     *,

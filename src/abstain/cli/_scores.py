@@ -5,23 +5,174 @@ What is certain is read; what could be two things is an error that names both wa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import fnmatch
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import click
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from abstain._inputs import Mask
-from abstain.cli._ids import names_rows
+from abstain.cli._columns import missing_column
+from abstain.cli._header import listed, names_rows
 from abstain.cli._places import Places
-from abstain.cli._reading import Reading
-from abstain.exceptions import AssumptionWarning, warn_user
+from abstain.cli._reading import Columns, Reading
+from abstain.exceptions import AssumptionWarning, RepairWarning, warn_user
+
+if TYPE_CHECKING:
+    from abstain import Policy
 
 # What stands for no value; spelled as pyarrow, R, pandas and Excel do.
 GAPS = ["", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "NaN", "nan", "-nan", "NULL", "null", "None"]
+_PREFIX = "p_"
 _THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+$"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?([iI]nf|[iI]nfinity)$"
+
+
+class ScoreNumbers(NamedTuple):
+    """Score columns as numbers, and those of them that have decimal commas, or decimal points."""
+
+    columns: list[pa.ChunkedArray]
+    commas: list[str]
+    points: list[str]
+
+
+@dataclass(frozen=True)
+class ScoreColumns:
+    """Which columns hold scores, what these are, and what the library calls them.
+
+    Attributes
+    ----------
+    file : Path
+        The first of the files.
+    pattern : str
+        What the user calls them.
+    columns : list of str
+        Those that it matches.
+    scale : {"probabilities", "logits"} or None
+        What the scores are said to be.
+    choosable : bool
+        Whether the command has ``--scale``.
+    """
+
+    file: Path
+    pattern: str
+    columns: list[str]
+    scale: str | None
+    choosable: bool
+
+    @property
+    def class_names(self) -> list[str]:
+        """What ``*`` stands for in each of several columns, or their whole names."""
+        return [] if len(self.columns) == 1 else self._starred()
+
+    @property
+    def names(self) -> list[str]:
+        """What the library calls the scores.
+
+        A single column is named by what ``*`` stands for, or keeps its name: it may be that of the
+        score, or of the positive class.
+        """
+        if len(self.columns) == 1 and "*" not in self.pattern:
+            return self.columns
+        return [f"{_PREFIX}{name}" for name in self._starred()]
+
+    def _starred(self) -> list[str]:
+        before, star, after = self.pattern.partition("*")
+        if not star or "*" in after:
+            return self.columns
+        return [column[len(before) : len(column) - len(after)] for column in self.columns]
+
+    def names_for(self, classes: Iterable[Any]) -> list[str]:
+        """Return the names in the order of the classes that were fitted."""
+        if len(self.columns) == 1:
+            return self.names
+        own, fitted = self.class_names, [str(label) for label in classes]
+        if sorted(own) != sorted(fitted):
+            raise ValueError(
+                f"{self.file} has score columns for {listed(own)}; the fitted ones are for "
+                f"{listed(fitted)}. Name the columns with --scores."
+            )
+        return [f"{_PREFIX}{name}" for name in fitted]
+
+    def table(self, numbers: Sequence[pa.ChunkedArray]) -> pa.Table:
+        """Return scores as the library takes them, NaN where there is none."""
+        return pa.table([column.fill_null(np.nan) for column in numbers], names=self.names)
+
+    def numbers(
+        self, table: pa.Table, places: Places, reading: Reading, *, alone: bool, doubt_ids: bool
+    ) -> ScoreNumbers:
+        """Return the columns as numbers; the rest is as for :func:`as_numbers`."""
+        found = {
+            name: as_numbers(
+                table.column(name), name, places, reading, self, alone=alone, doubt_ids=doubt_ids
+            )
+            for name in self.columns
+        }
+        commas = [name for name, (_, with_commas) in found.items() if with_commas]
+        kinds = {name: table.schema.field(name).type for name in self.columns}
+        points = [name for name, kind in kinds.items() if pa.types.is_floating(kind)]
+        return ScoreNumbers([column for column, _ in found.values()], commas, points)
+
+    def check_percent(self, reading: Reading) -> None:
+        """Refuse percentages where the scores are logits."""
+        if reading.percent and self.scale == "logits":
+            raise click.UsageError(
+                "--percent is for probabilities, and these scores are logits"
+                + (" by --scale." if self.choosable else " by the rule.")
+            )
+
+    def check_scale(self, numbers: Sequence[pa.ChunkedArray], places: Places) -> None:
+        """Refuse scores that can be no probabilities, where they are said to be that."""
+        if self.scale != "probabilities":
+            return
+        for column, name in zip(numbers, self.columns, strict=True):
+            low, high = (value.as_py() for value in pc.min_max(column).values())
+            if low is None or (low >= 0 and high <= 1):
+                continue
+            ways = [] if low < 0 or high > 100 else ["--percent if they are percentages"]
+            if self.choosable:
+                ways.append("--scale logits if they are logits")
+            advice = f" Add {', or '.join(ways)}." if ways else ""
+            if not self.choosable:
+                advice += " The rule was made on probabilities within 0 to 1."
+            raise ValueError(
+                f"{places.files[0]}: column {name!r} holds numbers from {low:.6g} to {high:.6g}; "
+                f"probabilities lie within 0 to 1.{advice}"
+            )
+
+
+def score_columns(
+    file: Path,
+    names: list[str],
+    columns: Columns,
+    reading: Reading,
+    *,
+    scale: str | None,
+    rule: Policy | None,
+) -> ScoreColumns:
+    """Return the columns that hold scores, once every other that was asked for is there too."""
+    scores = columns.scores
+    asked = {name: option for option, name in columns.by_option().items()}
+    found = [name for name in names if name == scores]
+    if found and asked.get(scores, "--group") != "--group":
+        raise ValueError(
+            f"{file}: --scores and {asked[scores]} both name the column {scores!r}; a score is "
+            f"another column."
+        )
+    # What is asked for as something else is no score, though a pattern may match it.
+    found = found or [name for name in fnmatch.filter(names, scores) if name not in asked]
+    if not found:
+        raise missing_column(file, scores, "--scores", reading)
+    for name, option in asked.items():
+        if name not in names:
+            raise missing_column(file, name, option, reading)
+    scale = scale if rule is None else rule.calibrator.scale
+    return ScoreColumns(file, scores, found, scale, choosable=rule is None)
 
 
 def as_numbers(
@@ -29,17 +180,16 @@ def as_numbers(
     name: str,
     places: Places,
     reading: Reading,
+    scores: ScoreColumns,
     *,
     alone: bool,
-    pattern: str | None = None,
-    doubt_ids: bool = True,
+    doubt_ids: bool,
 ) -> tuple[pa.ChunkedArray, bool]:
     """Return a score column as numbers with nulls in its gaps, and whether it has decimal commas.
 
     Percentages are divided by 100 where that was asked for. ``alone``: whether this is the only
-    score column, so that no sum over columns tells percentages from fractions. ``pattern``: how
-    the column was found, where that is not by its name. ``doubt_ids``: whether to look if it names
-    rows.
+    score column, so that no sum over columns tells percentages from fractions. ``doubt_ids``:
+    whether to look if it names rows.
     """
     commas = signed = False
     if _is_text(column.type):
@@ -55,43 +205,13 @@ def as_numbers(
         # NaN is how Parquet files of NumPy say that there is nothing.
         numbers = pc.if_else(nothing, pa.scalar(None, pa.float64()), numbers)
     if doubt_ids:
-        _doubt_ids(numbers, name, places, pattern)
+        _doubt_ids(numbers, name, places, scores)
     if reading.percent:
         numbers = _hundredth(numbers, name, places, certain=signed or not alone)
     return numbers, commas
 
 
-def check_scale(
-    columns: Sequence[pa.ChunkedArray],
-    names: Sequence[str],
-    places: Places,
-    *,
-    scale: str | None,
-    choosable: bool,
-) -> None:
-    """Refuse scores that can be no probabilities, where they are said to be that.
-
-    ``choosable``: whether the command has ``--scale``.
-    """
-    if scale != "probabilities":
-        return
-    for column, name in zip(columns, names, strict=True):
-        low, high = (value.as_py() for value in pc.min_max(column).values())
-        if low is None or (low >= 0 and high <= 1):
-            continue
-        ways = [] if low < 0 or high > 100 else ["--percent if they are percentages"]
-        if choosable:
-            ways.append("--scale logits if they are logits")
-        advice = f" Add {', or '.join(ways)}." if ways else ""
-        if not choosable:
-            advice += " The rule was made on probabilities within 0 to 1."
-        raise ValueError(
-            f"{places.files[0]}: column {name!r} holds numbers from {low:.6g} to {high:.6g}; "
-            f"probabilities lie within 0 to 1.{advice}"
-        )
-
-
-def _doubt_ids(numbers: pa.ChunkedArray, name: str, places: Places, pattern: str | None) -> None:
+def _doubt_ids(numbers: pa.ChunkedArray, name: str, places: Places, scores: ScoreColumns) -> None:
     """Refuse a column that seems to name rows, or warn where it was asked for by its name."""
     if not names_rows(name, numbers.drop_null().to_numpy()):
         return
@@ -100,12 +220,12 @@ def _doubt_ids(numbers: pa.ChunkedArray, name: str, places: Places, pattern: str
         f"{places.files[0]}: column {name!r} holds whole numbers from {low:.0f} to {high:.0f}, as "
         f"a column does that names rows"
     )
-    if pattern is None:
+    if scores.columns == [scores.pattern]:
         warn_user(f"{what}. It is taken as the score, as --scores says.", AssumptionWarning)
         return
     raise ValueError(
-        f"{what}, and --scores '{pattern}' takes it for a score. Give a pattern that only the "
-        f"scores have, such as 'p_*', or the one column by its name."
+        f"{what}, and --scores '{scores.pattern}' takes it for a score. Give a pattern that only "
+        f"the scores have, such as 'p_*', or the one column by its name."
     )
 
 
@@ -202,10 +322,26 @@ def _hundredth(
         )
     high = pc.max(numbers).as_py()
     if not certain and high is not None and high <= 1:
-        raise ValueError(
-            f"{places.files[0]}: no value of column {name!r} is above 1 (the highest is "
-            f"{high:.6g}), so it seems to hold fractions, and --percent would divide them by 100. "
-            f"All tables of a command must be on one scale; percentages below 1 are taken with a "
-            f"%, as 0.5%."
-        )
+        raise no_percentages(places.files[0], name, high)
     return pc.divide(numbers, 100.0)
+
+
+def no_percentages(file: Path, name: str, high: float) -> ValueError:
+    """Return the error for a column that is said to hold percentages, and goes only so high."""
+    return ValueError(
+        f"{file}: no value of column {name!r} is above 1 (the highest is {high:.6g}), so it seems "
+        f"to hold fractions, and --percent would divide them by 100. All tables of a command must "
+        f"be on one scale; percentages below 1 are taken with a %, as 0.5%."
+    )
+
+
+def remark_on_gaps(what: str, count: int, first: list[Any], reading: Reading) -> dict[str, Any]:
+    """Refuse rows without a score, or say what becomes of them."""
+    if reading.missing == "error":
+        raise ValueError(
+            f"{what}. Add --missing refer to give them to a person, or --missing drop to leave "
+            f"them out."
+        )
+    done = {"refer": "referred to a person", "drop": "left out"}[reading.missing]
+    warn_user(f"{what}; they are {done}.", RepairWarning)
+    return {"without_score": {"rows": count, "done": reading.missing, "first": first}}

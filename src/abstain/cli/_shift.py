@@ -8,9 +8,8 @@ from typing import Any
 import click
 
 from abstain.cli import _options as option
-from abstain.cli._output import emit
 from abstain.cli._printable import in_a_line
-from abstain.cli._proportions import proportion_lines
+from abstain.cli._values import check_with
 
 
 def _estimator(name: str) -> Any:
@@ -19,39 +18,30 @@ def _estimator(name: str) -> Any:
     return shifts.get(name)
 
 
-@click.command(
-    cls=option.Grouped,
-    epilog="Example: abstain shift validation.csv batch.csv --label ill --scores p_ill",
-)
+@option.command("abstain shift validation.csv batch.csv --label ill --scores p_ill")
 @option.validation
 @option.batch
-@option.scores
-@option.label
-@option.positive
+@option.columns("scores", "label", "positive")
 @option.reading()
-@option.scale
-@option.calibration
+@option.method()
 @click.option(
     "--shift",
     "estimator",
     default="em",
     show_default=True,
-    callback=option.check_with(_estimator),
+    callback=check_with(_estimator),
     help="How to estimate the class proportions.",
 )
-@option.as_json
+@option.outputs("as_json")
 def shift(
     validation: Path,
     batch: Path,
     *,
-    scores: str,
-    label: str,
-    positive: str | None,
+    columns: option.Columns,
     reading: option.Reading,
-    scale: Any,
-    calibration: str,
+    method: option.Method,
     estimator: Any,
-    as_json: bool,
+    outputs: option.Outputs,
 ) -> None:
     """Say how the class proportions moved from VALIDATION to BATCH.
 
@@ -59,18 +49,16 @@ def shift(
     of the same classifier on new rows. Prints the proportions with intervals, whether they moved,
     and whether a shift of the proportions explains what changed.
     """
-    from abstain.cli._calibrated import calibrated
-    from abstain.cli._positive import settled_classes
-    from abstain.cli._tables import read_predictions
+    from abstain.cli._calibration import calibrate_both
+    from abstain.cli._positive import classes_of
+    from abstain.cli._tables import read_predictions, read_validation
     from abstain.shift import shift_facts
     from abstain.summaries import summarise
 
-    source = read_predictions(
-        validation, scores=scores, label=label, reading=reading.of_validation, scale=scale
-    )
-    new = read_predictions(batch, scores=scores, reading=reading, scale=scale)
-    classes = settled_classes(source, positive)
-    calibrator, labelled, proba, order = calibrated(source, new, calibration, scale, classes)
+    source = read_validation(validation, columns, reading, scale=method.scale)
+    new = read_predictions(batch, columns.of_batch, reading, scale=method.scale)
+    classes = classes_of(source, columns.positive)
+    calibrator, labelled, proba, order = calibrate_both(source, new, method, classes)
     moved = shift_facts(estimator, labelled, summarise(proba), order.classes.tolist())
     found = {
         "rows": {"validation": len(labelled.proba), "target": len(proba)},
@@ -84,11 +72,13 @@ def shift(
         "check": moved["check"],
         "meaning": _meaning(moved["test"]["shifted"], moved["check"]["fits"]),
     }
-    emit(found, _lines(found), as_json)
+    outputs.emit(found, _lines(found))
 
 
 def _lines(found: dict[str, Any]) -> list[str]:
     """Return the facts as lines for people."""
+    from abstain.cli._summary import proportion_lines
+
     priors = found["priors"]
     columns = {
         "validation": [f"{value:.3f}" for value in priors["validation"]],

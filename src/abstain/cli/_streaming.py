@@ -6,9 +6,8 @@ other, and a run that was stopped goes on behind the last of them; a single file
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -18,13 +17,14 @@ import click
 
 from abstain._files import landing
 from abstain._numerics import rate_bar
-from abstain.cli._first_pass import Chosen, counted, stream_lines
-from abstain.cli._manifest import stream_manifest
-from abstain.cli._output import emit, heard_warnings, manifest_path, stop_on_doubts, wrote
-from abstain.cli._parts import Part, RowWriter, Tables, cut, planned
+from abstain.cli._first_pass import StreamChoice, stream_lines, with_counts
+from abstain.cli._kept_run import KeptRun, file_facts
+from abstain.cli._manifest import manifest_of
+from abstain.cli._output import Outputs, heard_warnings, manifest_path, wrote
+from abstain.cli._parts import Part, RowWriter, Tables, part_chunks, parts_of
 from abstain.cli._printable import in_a_line, say
-from abstain.cli._progress_kept import KeptRun, file_facts, is_folder
 from abstain.cli._stream import Chunk, Stream
+from abstain.cli._writing import say_renamed, write_json
 from abstain.exceptions import AssumptionWarning, RepairWarning, warn_user
 from abstain.policy import Policy
 
@@ -41,38 +41,30 @@ class StreamedRun:
     ----------
     stream : Stream
         What is decided about.
-    out : Path or None
-        A folder for parts, or a file.
+    outputs : Outputs
+        What is written, and how.
     sources : tuple of Path
         What else is read.
-    policy_out : Path or None
-        Where the rule is to be saved.
     key : bytes or None
         What a rule that is written is signed with.
     rule : str or None
         The checksum of the rule, where that is given.
-    force, strict, as_json : bool
-        As the options say.
     advice : callable, optional
         Gives the lines that are said after all others.
     """
 
     stream: Stream
-    out: Path | None
+    outputs: Outputs
     sources: tuple[Path, ...]
-    policy_out: Path | None
     key: bytes | None
-    rule: str | None
-    force: bool
-    strict: bool
-    as_json: bool
+    rule: str | None = None
     advice: Callable[[dict[str, Any]], list[str]] | None = None
 
-    def run(self, choose: Callable[[], Chosen]) -> None:
+    def run(self, choose: Callable[[], StreamChoice]) -> None:
         """Choose, or take what was chosen before, then decide about the rows and write."""
-        folder = self.out if self.out is not None and is_folder(self.out) else None
+        folder = self.outputs.folder
         kept = None if folder is None else self._kept(folder)
-        before = None if kept is None else kept.begun(force=self.force)
+        before = None if kept is None else kept.begun(force=self.outputs.force)
         self._say_that_it_streams()
         self.stream.check()
         if kept is not None and before is not None:
@@ -80,10 +72,10 @@ class StreamedRun:
         else:
             chosen = choose()
             chosen.heard = heard_warnings()
-        said = self._lines(chosen.found)
-        stop_on_doubts(chosen.found, said, self.as_json, strict=self.strict)
+        self.outputs.stop_on_doubts(chosen.found, self._lines(chosen.found))
         tables = Tables(self.stream, chosen.policy)
-        self._say_what_is_renamed(tables)
+        if self.outputs.out is not None:
+            say_renamed(self.outputs.out, tables.renamed)
         if kept is None:
             self._in_one(chosen, tables)
         else:
@@ -102,7 +94,7 @@ class StreamedRun:
         }
         return KeptRun(folder, settings, file_facts([*self.sources, *self.stream.files]))
 
-    def _again(self, kept: KeptRun, before: dict[str, Any]) -> Chosen:
+    def _again(self, kept: KeptRun, before: dict[str, Any]) -> StreamChoice:
         policy = Policy.load(kept.policy, key=self.key)
         if policy.sha256 != before["rule"]:
             raise ValueError(
@@ -111,9 +103,9 @@ class StreamedRun:
             )
         for kind, message in before["heard"]:
             warn_user(message, _KINDS[kind])
-        return Chosen(policy, before["counts"], before["found"], before["heard"])
+        return StreamChoice(policy, before["counts"], before["found"], before["heard"])
 
-    def _begin(self, kept: KeptRun, chosen: Chosen) -> None:
+    def _begin(self, kept: KeptRun, chosen: StreamChoice) -> None:
         kept.folder.mkdir(parents=True, exist_ok=True)
         chosen.policy.save(kept.policy, key=self.key)
         kept.begin(
@@ -125,9 +117,9 @@ class StreamedRun:
             }
         )
 
-    def _in_parts(self, kept: KeptRun, chosen: Chosen, tables: Tables) -> None:
+    def _in_parts(self, kept: KeptRun, chosen: StreamChoice, tables: Tables) -> None:
         kept.clean()
-        parts, done = planned(self.stream.files, chosen.counts), kept.finished()
+        parts, done = parts_of(self.stream.files, chosen.counts), kept.finished()
         done = {part.name: done[part.name] for part in parts if part.name in done}
         if done:
             say(f"{len(done):,} of {len(parts):,} parts are there; going on with the others.")
@@ -140,12 +132,12 @@ class StreamedRun:
                     waiting.pop(0)
                 if not waiting:
                     continue
-                for part, chunks in cut(self.stream, waiting):
+                for part, chunks in part_chunks(self.stream, waiting):
                     if part.name in done:
                         continue
                     path = kept.folder / part.name
                     with landing() as place, RowWriter(place(path), path, tables, metadata) as to:
-                        rows, withheld = _written(tables, part, chunks, to.add, advance)
+                        rows, withheld = _write_part(tables, part, chunks, to, advance)
                     done[part.name] = kept.finish(
                         part.name,
                         rows=rows,
@@ -155,61 +147,48 @@ class StreamedRun:
                         end=part.end,
                     )
         ready = [done[part.name] for part in parts]
-        found = self._counted(chosen, ready)
+        withheld, rows = (sum(one[name] for one in ready) for name in ("withheld", "rows"))
+        found = with_counts(chosen.found, withheld, rows)
         facts = {"policy": chosen.policy.sha256, "renamed": tables.renamed, "parts": ready}
-        manifest = stream_manifest(self._inputs(chosen), **facts)
+        manifest = manifest_of(self._inputs(chosen), **facts)
         with landing() as place:
-            _write_json(place(kept.manifest), manifest)
+            write_json(place(kept.manifest), manifest)
             self._save_policy(place, chosen)
-            emit(found, self._lines(found), self.as_json)
+            self.outputs.emit(found, self._lines(found))
         say(
             f"Wrote decisions to {len(parts):,} parts in {in_a_line(kept.folder)}, and what they "
             f"were made of to {in_a_line(kept.manifest)}"
         )
-        wrote("the rule", self.policy_out)
+        wrote("the rule", self.outputs.policy)
 
-    def _in_one(self, chosen: Chosen, tables: Tables) -> None:
+    def _in_one(self, chosen: StreamChoice, tables: Tables) -> None:
         facts = {"policy": chosen.policy.sha256, "renamed": tables.renamed}
-        manifest = stream_manifest(self._inputs(chosen), **facts)
-        rows = withheld = 0
+        manifest = manifest_of(self._inputs(chosen), **facts)
+        out, rows, withheld = self.outputs.out, 0, 0
         with landing() as place:
-            with (
-                self._writer(place, tables, manifest) as add,
-                rate_bar("deciding", sum(chosen.counts)) as advance,
-            ):
-                for part in planned(self.stream.files, chosen.counts, whole=True):
-                    for _, chunks in cut(self.stream, [part]):
-                        some, count = _written(tables, part, chunks, add, advance)
+            with ExitStack() as stack:
+                to = None
+                if out is not None:
+                    to = stack.enter_context(RowWriter(place(out), out, tables, manifest))
+                advance = stack.enter_context(rate_bar("deciding", sum(chosen.counts)))
+                for part in parts_of(self.stream.files, chosen.counts, whole=True):
+                    for _, chunks in part_chunks(self.stream, [part]):
+                        some, count = _write_part(tables, part, chunks, to, advance)
                         rows, withheld = rows + some, withheld + count
-            found = counted(chosen.found, withheld, rows)
-            if self.out is not None:
-                size = place(self.out).stat().st_size
-                output = {"file": self.out.name, "rows": rows, "bytes": size}
-                _write_json(place(manifest_path(self.out)), {**manifest, "output": output})
+            found = with_counts(chosen.found, withheld, rows)
+            if out is not None:
+                output = {"file": out.name, "rows": rows, "bytes": place(out).stat().st_size}
+                write_json(place(manifest_path(out)), {**manifest, "output": output})
             self._save_policy(place, chosen)
-            emit(found, self._lines(found), self.as_json)
-        wrote("decisions", self.out)
-        wrote("the rule", self.policy_out)
+            self.outputs.emit(found, self._lines(found))
+        wrote("decisions", out)
+        wrote("the rule", self.outputs.policy)
 
-    @contextmanager
-    def _writer(
-        self, place: Callable[[Path], Path], tables: Tables, manifest: dict[str, Any]
-    ) -> Iterator[Callable[[Any], None]]:
-        if self.out is None:
-            yield lambda table: None
-            return
-        with RowWriter(place(self.out), self.out, tables, manifest) as to:
-            yield to.add
+    def _save_policy(self, place: Callable[[Path], Path], chosen: StreamChoice) -> None:
+        if self.outputs.policy is not None:
+            chosen.policy.save(place(self.outputs.policy), key=self.key)
 
-    def _save_policy(self, place: Callable[[Path], Path], chosen: Chosen) -> None:
-        if self.policy_out is not None:
-            chosen.policy.save(place(self.policy_out), key=self.key)
-
-    def _counted(self, chosen: Chosen, ready: list[dict[str, Any]]) -> dict[str, Any]:
-        withheld, rows = (sum(one[name] for one in ready) for name in ("withheld", "rows"))
-        return counted(chosen.found, withheld, rows)
-
-    def _inputs(self, chosen: Chosen) -> list[dict[str, Any]]:
+    def _inputs(self, chosen: StreamChoice) -> list[dict[str, Any]]:
         files = file_facts(self.stream.files)
         rows = [one | {"rows": n} for one, n in zip(files, chosen.counts, strict=True)]
         return [*file_facts(self.sources), *rows]
@@ -219,17 +198,6 @@ class StreamedRun:
         size = sum(file.stat().st_size for file in files) / 1e6
         several = f" and {len(files) - 1:,} files more" if len(files) > 1 else ""
         say(f"Streaming {in_a_line(files[0])}{several} ({size:,.0f} MB), in two passes.")
-
-    def _say_what_is_renamed(self, tables: Tables) -> None:
-        if self.out is None or not tables.renamed:
-            return
-        listed = ", ".join(
-            f"{in_a_line(new)} for {in_a_line(old)}" for old, new in tables.renamed.items()
-        )
-        say(
-            f"{in_a_line(self.out)} keeps the columns of the input; what was decided is called "
-            f"{listed}."
-        )
 
     @contextmanager
     def _saying_how_to_go_on(self, kept: KeptRun, parts: list[Part]) -> Iterator[None]:
@@ -243,24 +211,19 @@ class StreamedRun:
             raise
 
 
-def _written(
+def _write_part(
     tables: Tables,
     part: Part,
     chunks: Iterator[Chunk],
-    add: Callable[[Any], None],
+    to: RowWriter | None,
     advance: Callable[[int], None],
 ) -> tuple[int, int]:
     """Decide about the rows of a part and write them; return how many, and how many withheld."""
     rows = withheld = 0
     for chunk in chunks:
         table, count = tables.of(chunk, part.number + chunk.begin - part.begin)
-        add(table)
+        if to is not None:
+            to.add(table)
         rows, withheld = rows + table.num_rows, withheld + count
         advance(len(chunk))
     return rows, withheld
-
-
-def _write_json(path: Path, content: Any) -> None:
-    # Names of files that are no text have escapes, which JSON has as Python does.
-    text = json.dumps(content, indent=2, ensure_ascii=False)
-    path.write_text(f"{text}\n", "utf-8", "backslashreplace")

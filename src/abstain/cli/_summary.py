@@ -2,46 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
-from abstain.cli._asked import asked_facts, asked_lines, before_otherwise, class_in_words
+import numpy as np
+
+from abstain._numerics import aligned
 from abstain.cli._printable import in_a_line
-from abstain.cli._proportions import proportion_lines
+from abstain.cli._targets import class_in_words, most_probable_before, target_facts, target_lines
 from abstain.cli._undefined import NOT_DEFINED
 from abstain.decisions import Decisions
+
+# Of more classes than this those are shown whose proportion moved most.
+_MANY_CLASSES = 10
+_SHOWN_CLASSES = 8
 
 
 def facts(decisions: Decisions, *, stored: bool = False) -> dict[str, Any]:
     """Return what a run found as data; ``stored`` where the rule is one made before."""
-    certificate = decisions.certificate
+    certificate, over = decisions.certificate, decisions.over_capacity
+    assumed = decisions.assumption
+    rule, last = decisions.choice.rule, class_in_words(decisions.classes[-1])
+    predicts = in_a_line(rule.in_words(last))
     return {
         "metric": decisions.metric.name,
         "positive": decisions.positive,
         "rows": len(decisions),
         "withheld": int(decisions.abstain.sum()),
         "abstention_rate": decisions.abstention_rate,
-        "over_capacity": _over_capacity(decisions),
+        "over_capacity": None if over is None else int(over.sum()),
         "classes": decisions.classes.tolist(),
         "priors": _priors(decisions, stored),
-        "asked": asked_facts(decisions.scored),
+        "asked": target_facts(decisions.scored),
         "estimate": asdict(decisions.estimate) if decisions.metric.known else None,
-        "before_as_most_probable": before_otherwise(decisions.scored),
+        "before_as_most_probable": most_probable_before(decisions.scored),
         "withhold": decisions.choice.region.to_dict(),
-        "decision": decisions.choice.rule.to_dict(),
-        "predicts": _predicts(decisions),
+        "decision": rule.to_dict(),
+        "predicts": predicts[:1].upper() + predicts[1:],
         "reached": decisions.reached,
         "certificate": certificate and certificate.to_dict(),
-        "assumption": _assumption(decisions),
+        "assumption": assumed and {**assumed.to_dict(), "summary": assumed.summary()},
         "alternative": _alternative(decisions),
     }
-
-
-def _over_capacity(decisions: Decisions) -> int | None:
-    """Return how many rows the rule withholds that are kept for lack of capacity."""
-    over = decisions.over_capacity
-    return None if over is None else int(over.sum())
 
 
 def _priors(decisions: Decisions, stored: bool) -> dict[str, Any]:
@@ -78,13 +82,6 @@ def _why_not(decisions: Decisions) -> str:
         "known-proportions": "they were given",
         "no-shift": "the rule takes them to stay as they are",
     }.get(assumption.assumed, "they cannot be told")
-
-
-def _assumption(decisions: Decisions) -> dict[str, Any] | None:
-    assumption = decisions.assumption
-    if assumption is None:
-        return None
-    return {**assumption.to_dict(), "summary": assumption.summary()}
 
 
 def _alternative(decisions: Decisions) -> dict[str, Any] | None:
@@ -127,7 +124,7 @@ def lines(found: dict[str, Any]) -> list[str]:
             f"  Before is with the predictions of this rule; predicted as the most probable class "
             f"it would be {other['value']:.4f}"
         )
-    result += asked_lines(found["asked"], found["reached"])
+    result += target_lines(found["asked"], found["reached"])
     result += ["", *_proportions(found)]
     return result + _certified(found["certificate"]) + _assumed(found)
 
@@ -173,12 +170,6 @@ def _assumed(found: dict[str, Any]) -> list[str]:
     return result
 
 
-def _predicts(decisions: Decisions) -> str:
-    """Say in a sentence how the rows are predicted."""
-    words = in_a_line(decisions.choice.rule.in_words(class_in_words(decisions.classes[-1])))
-    return words[:1].upper() + words[1:]
-
-
 def _certified(certificate: dict[str, Any] | None) -> list[str]:
     if certificate is None:
         return []
@@ -192,3 +183,39 @@ def _certified(certificate: dict[str, Any] | None) -> list[str]:
             f"  {name:<18}  {bound['value']:.4f}  (observed {observed} on {bound['n']:,} labels)"
         )
     return result
+
+
+def proportion_lines(
+    title: str,
+    classes: Sequence[Any],
+    columns: Mapping[str, Sequence[str]],
+    *,
+    then: Sequence[float],
+    now: Sequence[float],
+) -> list[str]:
+    """Return a title and a row for each class, or for the classes that moved most from then.
+
+    Parameters
+    ----------
+    title : str
+    classes : sequence
+        The label of each class.
+    columns : mapping of str to sequence of str
+        What to show of each class, by the heading.
+    then, now : sequence of float
+        The proportions that tell which classes moved.
+    """
+    head = ["class", *columns]
+    rows = [
+        [in_a_line(name), *cells] for name, *cells in zip(classes, *columns.values(), strict=True)
+    ]
+    shown = [*range(len(rows))]
+    if len(rows) > _MANY_CLASSES:
+        moved = np.abs(np.asarray(now, dtype=np.float64) - np.asarray(then, dtype=np.float64))
+        shown = np.argsort(-moved, kind="stable")[:_SHOWN_CLASSES].tolist()
+        title += ", those that moved most"
+    # All but the last are plain numbers.
+    table = aligned([head, *(rows[k] for k in shown)], right={*range(1, len(columns))})
+    lines = [title, *(f"  {line}" for line in table)]
+    more = len(rows) - len(shown)
+    return lines if not more else [*lines, f"  ... and {more} more (--json has all)"]

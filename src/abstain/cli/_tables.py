@@ -6,13 +6,13 @@ an error that proposes what it may be, and so is a number that may mean two thin
 
 from __future__ import annotations
 
-import fnmatch
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,32 +20,22 @@ from numpy.typing import NDArray
 
 from abstain._inputs import IntArray, Mask
 from abstain._logs import logger, stopwatch
-from abstain.cli._columns import (
-    column_names,
-    found_files,
-    is_parquet,
-    is_workbook,
-    missing_column,
-    read_columns,
-    read_parts,
-    stacked,
-)
+from abstain.cli._columns import column_names, found_files, is_parquet, is_workbook, read_columns
 from abstain.cli._header import listed
-from abstain.cli._labels import as_labels, without_gaps
+from abstain.cli._labels import as_labels, as_text, without_categories, without_gaps
 from abstain.cli._places import Places
 from abstain.cli._printable import say
-from abstain.cli._reading import AS_FOUND, Reading
-from abstain.cli._scores import as_numbers, check_scale, without_score
+from abstain.cli._reading import AS_FOUND, Columns, Reading
+from abstain.cli._scores import ScoreColumns, remark_on_gaps, score_columns, without_score
 from abstain.cli._text import text_format
-from abstain.cli._writing import write_columns as write_columns
-from abstain.cli._writing import write_decisions as write_decisions
 from abstain.exceptions import RepairWarning, warn_user
 
 if TYPE_CHECKING:
     from abstain import Policy
 
-PREFIX = "p_"
-_MOST_NAMED = 5
+#: So many rows are named where there are more.
+MOST_NAMED = 5
+_WHOLE = re.compile("0|-?[1-9][0-9]*")
 
 _logger = logger("cli")
 
@@ -59,6 +49,8 @@ class Predictions:
     scores : pyarrow.Table
         A column per class, named by it; or one column, the score of the positive class. NaN
         where a row has no score.
+    score_columns : ScoreColumns
+        The columns they were read from.
     classes : list or None
         The classes, from what ``*`` stands for in the matched columns; numbers where the labels
         are numbers too. None for one column.
@@ -79,6 +71,7 @@ class Predictions:
     """
 
     scores: pa.Table
+    score_columns: ScoreColumns
     classes: list[Any] | None
     labels: Any
     ids: pa.ChunkedArray | None
@@ -94,7 +87,7 @@ class Predictions:
     unread: tuple[str, ...] = ()
     reading: Reading = AS_FOUND
 
-    def aside(self, classes: Iterable[Any]) -> dict[str, Any]:
+    def unscored_and_known(self, classes: Iterable[Any]) -> dict[str, Any]:
         """Return what the library is to be told of rows without a score and of known labels."""
         told: dict[str, Any] = {}
         if "without_score" in self.remarks and self.reading.missing == "refer":
@@ -109,32 +102,32 @@ class Predictions:
 
     def others(self) -> pa.Table:
         """Read the columns that are neither scores nor the id, as they are in the files."""
-        table = read_columns(self.files, self.unread, as_text=self.unread, reading=self.reading)
+        table, _ = read_columns(self.files, self.unread, as_text=self.unread, reading=self.reading)
         return table if self.rows is None else table.take(self.rows)
 
     def scores_for(self, classes: Iterable[Any]) -> pa.Table:
         """Return the scores with their columns in the order of the classes that were fitted."""
-        if self.classes is None:
-            return self.scores
-        own, fitted = ([str(label) for label in labels] for labels in (self.classes, classes))
-        if sorted(own) != sorted(fitted):
-            raise ValueError(
-                f"{self.files[0]} has score columns for {listed(own)}; the fitted ones are for "
-                f"{listed(fitted)}. Name the columns with --scores."
-            )
-        return self.scores.select([f"{PREFIX}{name}" for name in fitted])
+        return self.scores.select(self.score_columns.names_for(classes))
+
+
+def read_validation(
+    path: Path,
+    columns: Columns,
+    reading: Reading,
+    *,
+    scale: str | None = None,
+    rule: Policy | None = None,
+) -> Predictions:
+    """Read labelled predictions; as :func:`read_predictions` does what is of VALIDATION."""
+    of_validation = columns.of_validation, reading.of_validation
+    return read_predictions(path, *of_validation, scale=scale, rule=rule)
 
 
 def read_predictions(
     path: Path,
-    *,
-    scores: str,
-    label: str | None = None,
-    identifier: str | None = None,
-    group: str | None = None,
-    prediction: str | None = None,
-    known: str | None = None,
+    columns: Columns,
     reading: Reading = AS_FOUND,
+    *,
     scale: str | None = None,
     rule: Policy | None = None,
 ) -> Predictions:
@@ -145,11 +138,8 @@ def read_predictions(
     path : Path
         A text file (also ``.gz``), a workbook or a ``.parquet`` file, or a pattern such as
         ``site-*.csv``.
-    scores : str
-        A column name, or a pattern with ``*`` that matches one column per class.
-    label, identifier, group, prediction, known : str, optional
-        The columns with the true label, with the row's name, with its group, with the
-        predicted label, and with the labels where they are known.
+    columns : Columns
+        Which columns to read, as what.
     reading : Reading
         What the user said about the files.
     scale : {"probabilities", "logits"}, optional
@@ -159,138 +149,86 @@ def read_predictions(
     """
     files = found_files(path)
     names = column_names(files[0], reading)
-    others = {
-        "--label": label,
-        "--id": identifier,
-        "--group": group,
-        "--prediction": prediction,
-        "--known-labels": known,
-    }
-    columns = score_columns(files[0], names, scores, others, reading)
-    asked = list(dict.fromkeys([*columns, *(name for name in others.values() if name)]))
-    # Where points separate thousands, what looks like a number is none.
-    texts = [name for name in asked if name not in columns or reading.decimal == ","]
-    lap = stopwatch()
-    parts = read_parts(files, asked, as_text=texts, reading=reading)
-    table = stacked(files, parts)
-    _logger.info(
-        "read %d rows of %s in %.2f s; scores: %s", table.num_rows, path, lap(), ", ".join(columns)
-    )
-    places = Places(files, [part.num_rows for part in parts], reading)
-
-    scale = scale if rule is None else rule.calibrator.scale
-    numbers = _numbers(
-        table, columns, places, reading, scores=scores, scale=scale, choosable=rule is None
-    )
-    given = None if known is None else without_gaps(table.column(known))
+    scores = score_columns(files[0], names, columns, reading, scale=scale, rule=rule)
+    table, places = _read(path, files, scores, columns, reading)
+    numbers = _numbers(table, scores, places, reading)
+    known = None
+    if columns.known_labels is not None:
+        known = without_gaps(table.column(columns.known_labels))
     gaps = without_score(numbers)
-    helpless = gaps if gaps is None or given is None else gaps & given.is_null().to_numpy()
-    ids = None if identifier is None else _filled(table.column(identifier), "")
-    remarks = _remark_on_gaps(helpless, places, ids, reading)
+    helpless = gaps if gaps is None or known is None else gaps & known.is_null().to_numpy()
+    identifier, group = columns.identifier, columns.group
+    ids = None if identifier is None else _column_without_nulls(table.column(identifier), "")
+    remarks = _gap_remarks(helpless, places, ids, reading)
     rows = None
-    if helpless is not None and helpless.any() and reading.missing == "drop":
+    if remarks and helpless is not None and reading.missing == "drop":
         rows = np.flatnonzero(~helpless)
         if not len(rows):
             raise ValueError(f"{path} has no row with a score.")
         table = table.take(rows)
-        numbers, ids, given = (_taken(part, rows) for part in (numbers, ids, given))
-    remarks |= _remark_on_ids(ids, identifier, files[0])
-    # A single column is named by what * stands for, or keeps its name: it may be that of the
-    # score, or of the positive class.
-    starred = class_names(columns, scores) if "*" in scores else []
-    names_of = [] if len(columns) == 1 else class_names(columns, scores)
+        numbers = [column.take(rows) for column in numbers]
+        ids, known = (None if part is None else part.take(rows) for part in (ids, known))
+    remarks |= _id_remarks(ids, identifier, files[0])
     from_text = not all(is_parquet(file) for file in files)
-
-    def labels_in(name: str | None) -> NDArray[Any] | None:
-        if name is None:
-            return None
-        column = _full(table, name, places, rows)
-        return as_labels(column, from_text=from_text, names=names_of)
-
-    labels, classes = _named(labels_in(label), names_of)
+    labels_in = partial(as_labels, from_text=from_text, names=scores.class_names)
+    labels, predictions = (
+        None if name is None else labels_in(_column_of_all(table, name, places, rows))
+        for name in (columns.label, columns.prediction)
+    )
+    labels, classes = _labels_and_classes(labels, scores.class_names)
     return Predictions(
-        scores=pa.table(
-            [column.fill_null(np.nan) for column in numbers],
-            names=[f"{PREFIX}{name}" for name in names_of or starred] or columns,
-        ),
+        scores=scores.table(numbers),
+        score_columns=scores,
         classes=classes,
         labels=labels,
         ids=ids,
-        groups=None if group is None else _text(_filled(table.column(group), "(empty)")),
-        predictions=labels_in(prediction),
+        groups=None
+        if group is None
+        else as_text(_column_without_nulls(table.column(group), "(empty)").to_numpy()),
+        predictions=predictions,
         id_name=identifier or "row",
         group_name=group or "group",
         files=tuple(files),
         counts=tuple(places.counts),
-        known=None if given is None else _known(given, names_of, from_text=from_text),
+        known=None if known is None else labels_in(known),
         rows=rows,
         remarks=remarks,
-        unread=tuple(name for name in names if name not in columns and name != identifier),
+        unread=tuple(name for name in names if name not in {*scores.columns, identifier}),
         reading=reading,
     )
 
 
-def score_columns(
-    file: Path, names: list[str], scores: str, others: dict[str, str | None], reading: Reading
-) -> list[str]:
-    """Return the columns that hold scores, once every other that was asked for is there too."""
-    taken = {name: option for option, name in others.items() if name is not None}
-    columns = [name for name in names if name == scores]
-    if columns and taken.get(scores, "--group") != "--group":
-        raise ValueError(
-            f"{file}: --scores and {taken[scores]} both name the column {scores!r}; a score is "
-            f"another column."
-        )
-    # What is asked for as something else is no score, though a pattern may match it.
-    columns = columns or [name for name in fnmatch.filter(names, scores) if name not in taken]
-    if not columns:
-        raise missing_column(file, scores, "--scores", reading)
-    for name, option in taken.items():
-        if name not in names:
-            raise missing_column(file, name, option, reading)
-    return columns
+def _read(
+    path: Path, files: list[Path], scores: ScoreColumns, columns: Columns, reading: Reading
+) -> tuple[pa.Table, Places]:
+    """Read the scores and the columns that were asked for, and where each row stands."""
+    wanted = list(dict.fromkeys([*scores.columns, *columns.by_option().values()]))
+    # Where points separate thousands, what looks like a number is none.
+    texts = [name for name in wanted if name not in scores.columns or reading.decimal == ","]
+    lap = stopwatch()
+    table, counts = read_columns(files, wanted, as_text=texts, reading=reading)
+    listed_scores = ", ".join(scores.columns)
+    _logger.info(
+        "read %d rows of %s in %.2f s; scores: %s", table.num_rows, path, lap(), listed_scores
+    )
+    return table, Places(files, counts, reading)
 
 
 def _numbers(
-    table: pa.Table,
-    columns: Sequence[str],
-    places: Places,
-    reading: Reading,
-    *,
-    scores: str,
-    scale: str | None,
-    choosable: bool,
+    table: pa.Table, scores: ScoreColumns, places: Places, reading: Reading
 ) -> list[pa.ChunkedArray]:
     """Return the score columns as numbers, and say on stderr how the files were read."""
-    if reading.percent and scale == "logits":
-        raise click.UsageError(
-            "--percent is for probabilities, and these scores are logits"
-            + (" by --scale." if choosable else " by the rule.")
+    scores.check_percent(reading)
+    alone = len(scores.columns) == 1
+    found = scores.numbers(table, places, reading, alone=alone, doubt_ids=True)
+    if found.commas and found.points:
+        raise ValueError(
+            f"{places.files[0]}: column {found.commas[0]!r} has decimal commas, column "
+            f"{found.points[0]!r} has decimal points. Say which it is with --decimal."
         )
-    alone = len(columns) == 1
-    found = {
-        name: as_numbers(
-            table.column(name),
-            name,
-            places,
-            reading,
-            alone=alone,
-            pattern=None if columns == [scores] else scores,
-        )
-        for name in columns
-    }
-    numbers = [column for column, _ in found.values()]
-    with_commas = [name for name, (_, commas) in found.items() if commas]
-    if with_commas:
-        for name in columns:
-            if pa.types.is_floating(table.schema.field(name).type):
-                raise ValueError(
-                    f"{places.files[0]}: column {with_commas[0]!r} has decimal commas, column "
-                    f"{name!r} has decimal points. Say which it is with --decimal."
-                )
-    check_scale(numbers, columns, places, scale=scale, choosable=choosable)
-    say_how_read(places, commas=bool(with_commas), reading=reading)
-    return numbers
+    scores.check_scale(found.columns, places)
+    say_how_read(places, commas=bool(found.commas), reading=reading)
+    return found.columns
 
 
 def say_how_read(places: Places, *, commas: bool, reading: Reading) -> None:
@@ -308,34 +246,21 @@ def say_how_read(places: Places, *, commas: bool, reading: Reading) -> None:
         say(f"Read {listed(files, most=3)} as {how}.")
 
 
-def _remark_on_gaps(
+def _gap_remarks(
     gaps: Mask | None, places: Places, ids: pa.ChunkedArray | None, reading: Reading
 ) -> dict[str, Any]:
     """Refuse rows without a score, or say what becomes of them."""
     if gaps is None or not gaps.any():
         return {}
     count, rows = int(gaps.sum()), np.flatnonzero(gaps)
-    names = None if ids is None else ids
-    where = places.first(rows, names)
+    where = places.first(rows, ids)
     what = f"{count:,} of {len(gaps):,} rows of {places.files[0]} have no score, first {where}"
-    if reading.missing == "error":
-        raise ValueError(
-            f"{what}. Add --missing refer to give them to a person, or --missing drop to leave "
-            f"them out."
-        )
-    done = {"refer": "referred to a person", "drop": "left out"}[reading.missing]
-    warn_user(f"{what}; they are {done}.", RepairWarning)
-    first = rows[:_MOST_NAMED]
-    return {
-        "without_score": {
-            "rows": count,
-            "done": reading.missing,
-            "first": first.tolist() if ids is None else [ids[int(row)].as_py() for row in first],
-        }
-    }
+    first = rows[:MOST_NAMED].tolist()
+    named = first if ids is None else [ids[row].as_py() for row in first]
+    return remark_on_gaps(what, count, named, reading)
 
 
-def _remark_on_ids(ids: pa.ChunkedArray | None, name: str | None, file: Path) -> dict[str, Any]:
+def _id_remarks(ids: pa.ChunkedArray | None, name: str | None, file: Path) -> dict[str, Any]:
     """Say which ids come more than once."""
     if ids is None:
         return {}
@@ -345,22 +270,18 @@ def _remark_on_ids(ids: pa.ChunkedArray | None, name: str | None, file: Path) ->
     if not twice:
         return {}
     rows = int(pc.sum(counts.filter(pc.greater(counts, 1))).as_py())
-    first = twice[:_MOST_NAMED]
+    first = twice[:MOST_NAMED]
     warn_user(
         f"{len(twice):,} values of {name!r} in {file} come more than once, in {rows:,} rows: "
-        f"{listed(twice, most=_MOST_NAMED)}. Each row is decided about by itself.",
+        f"{listed(twice, most=MOST_NAMED)}. Each row is decided about by itself.",
         RepairWarning,
     )
     return {"duplicate_ids": {"count": len(twice), "rows": rows, "first": first}}
 
 
-def _taken(part: Any, rows: IntArray) -> Any:
-    if isinstance(part, list):
-        return [column.take(rows) for column in part]
-    return None if part is None else part.take(rows)
-
-
-def _full(table: pa.Table, name: str, places: Places, rows: IntArray | None) -> pa.ChunkedArray:
+def _column_of_all(
+    table: pa.Table, name: str, places: Places, rows: IntArray | None
+) -> pa.ChunkedArray:
     """Return a column that must have a value in every row."""
     column = without_gaps(table.column(name))
     if column.null_count:
@@ -373,11 +294,9 @@ def _full(table: pa.Table, name: str, places: Places, rows: IntArray | None) -> 
     return column
 
 
-def _filled(column: pa.ChunkedArray, empty: str) -> pa.ChunkedArray:
+def _column_without_nulls(column: pa.ChunkedArray, empty: str) -> pa.ChunkedArray:
     """Return a column as it came, with a word for what is empty."""
-    if pa.types.is_dictionary(column.type):
-        # CSV has no categories.
-        column = column.cast(column.type.value_type)
+    column = without_categories(column)
     if column.null_count:
         column = column.cast(pa.string()).fill_null(empty)
     if empty and pa.types.is_string(column.type):
@@ -385,21 +304,11 @@ def _filled(column: pa.ChunkedArray, empty: str) -> pa.ChunkedArray:
     return column
 
 
-def _text(column: pa.ChunkedArray) -> NDArray[Any]:
-    values: NDArray[Any] = column.to_numpy()
-    return values.astype(str) if values.dtype == object else values
-
-
-def _known(given: pa.ChunkedArray, names: list[str], *, from_text: bool) -> NDArray[Any]:
-    """Return known labels, with None elsewhere, as the classes are spelled."""
-    return as_labels(given, from_text=from_text, names=names)
-
-
-def _named(labels: Any, names: list[str]) -> tuple[Any, list[Any] | None]:
+def _labels_and_classes(labels: Any, names: list[str]) -> tuple[Any, list[Any] | None]:
     """Compare labels with column names as text, unless they are numbers on both sides."""
     if labels is None or not names:
         return labels, names or None
-    whole = all(name == str(_whole(name)) for name in names)
+    whole = all(_WHOLE.fullmatch(name) for name in names)
     if whole and labels.dtype.kind == "f" and not (labels % 1).any():
         # As programs write whole numbers that had gaps among them: 1.0.
         labels = labels.astype(np.int64)
@@ -410,18 +319,3 @@ def _named(labels: Any, names: list[str]) -> tuple[Any, list[Any] | None]:
         spelled = {name.lower(): name for name in names}
         return np.array([spelled.get(str(one).lower(), str(one)) for one in labels]), names
     return labels.astype(str), names
-
-
-def _whole(name: str) -> int | None:
-    try:
-        return int(name)
-    except ValueError:
-        return None
-
-
-def class_names(columns: list[str], pattern: str) -> list[str]:
-    """Return what ``*`` stands for in each column name, or the whole names."""
-    before, star, after = pattern.partition("*")
-    if not star or "*" in after:
-        return columns
-    return [column[len(before) : len(column) - len(after)] for column in columns]

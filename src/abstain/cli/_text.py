@@ -10,7 +10,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,8 +21,8 @@ from typing import Any, cast
 import pyarrow as pa
 from pyarrow import csv as arrow
 
+from abstain.cli._archives import Counted, unpacked, version_of
 from abstain.cli._header import checked_names
-from abstain.cli._packed import Counted, unpacked, version_of
 from abstain.cli._reading import Reading
 
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
@@ -103,59 +103,64 @@ def read_text(
 ) -> pa.Table:
     """Read columns of a text file; some of them as text, whatever they hold."""
     form = text_format(path, reading)
-    one = len(form.names) == 1
+    kinds = {name: pa.string() for name in as_text}
     try:
-        table, stream = _parsed(path, form, names, as_text)
+        for block in BLOCKS:
+            try:
+                with unpacked(path) as stream:
+                    table = arrow.read_csv(stream, **csv_options(form, block, names, kinds))
+                break
+            except pa.ArrowInvalid as error:
+                if "straddling" not in str(error) or block == BLOCKS[-1]:
+                    raise
     except (pa.ArrowException, UnicodeError) as error:
         raise ValueError(why_unreadable(path, form, error)) from error
-    # Where rows are fewer than lines, some may have disappeared in a cell that is not closed; and
-    # where quotes come in no pairs the file may be cut off within one.
-    lines = table.num_rows + 1 + form.skip
+    check_lines(path, form, table.num_rows, stream)
+    return table.slice(0, n_filled(table)) if len(form.names) == 1 else table
+
+
+def csv_options(
+    form: TextFormat, block: int, names: Sequence[str], kinds: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return how PyArrow is to read columns of such a file, in blocks of so many bytes.
+
+    ``kinds`` are the types of columns that are not to be told from what they hold.
+    """
+    return {
+        "read_options": arrow.ReadOptions(
+            encoding=form.encoding.replace("utf-8-sig", "utf-8"),
+            block_size=block,
+            skip_rows=form.skip,
+            column_names=list(form.names),
+            skip_rows_after_names=1,
+        ),
+        "parse_options": arrow.ParseOptions(
+            delimiter=form.separator,
+            newlines_in_values=True,
+            # Of a single column an empty line is a row without a value.
+            ignore_empty_lines=len(form.names) > 1,
+        ),
+        "convert_options": arrow.ConvertOptions(include_columns=list(names), column_types=kinds),
+    }
+
+
+def check_lines(path: Path, form: TextFormat, rows: int, stream: Counted) -> None:
+    """Refuse a file in which rows may have disappeared in a cell that is not closed.
+
+    That may be where rows are fewer than lines; and where quotes come in no pairs the file may be
+    cut off within one.
+    """
+    lines = rows + 1 + form.skip
     if stream.quotes and (stream.lines not in (lines, lines - 1) or stream.quotes % 2):
         check_quotes(path, form)
-    return _without_last_gaps(table) if one else table
 
 
-def _parsed(
-    path: Path, form: TextFormat, names: Sequence[str], as_text: Sequence[str]
-) -> tuple[pa.Table, Counted]:
-    """Return columns as pyarrow reads them, and how many lines and quotes it came across."""
-    for block in BLOCKS:
-        try:
-            with unpacked(path) as stream:
-                reading, parsing = read_options(form, block)
-                table = arrow.read_csv(
-                    stream,
-                    read_options=reading,
-                    parse_options=parsing,
-                    convert_options=arrow.ConvertOptions(
-                        include_columns=list(names),
-                        column_types={name: pa.string() for name in as_text},
-                    ),
-                )
-                return table, stream
-        except pa.ArrowInvalid as error:
-            if "straddling" not in str(error) or block == BLOCKS[-1]:
-                raise
-    raise AssertionError("the last block size returns or raises")
-
-
-def read_options(form: TextFormat, block: int) -> tuple[Any, Any]:
-    """Return how PyArrow is to read and to parse such a file, in blocks of so many bytes."""
-    reading = arrow.ReadOptions(
-        encoding=form.encoding.replace("utf-8-sig", "utf-8"),
-        block_size=block,
-        skip_rows=form.skip,
-        column_names=list(form.names),
-        skip_rows_after_names=1,
-    )
-    parsing = arrow.ParseOptions(
-        delimiter=form.separator,
-        newlines_in_values=True,
-        # Of a single column an empty line is a row without a value.
-        ignore_empty_lines=len(form.names) > 1,
-    )
-    return reading, parsing
+def n_filled(table: pa.Table) -> int:
+    """Return how many rows of a single column there are up to the last that holds something."""
+    rows: int = table.num_rows
+    while rows and table.column(0)[rows - 1].as_py() in (None, ""):
+        rows -= 1
+    return rows
 
 
 def check_quotes(path: Path, form: TextFormat) -> None:
@@ -275,19 +280,14 @@ def _before_header(head: str) -> tuple[int, str, str | None]:
     """Skip empty lines and Excel's ``sep=;``: how many lines, the rest, and that separator."""
     skip, stated = 0, None
     while head:
-        line, rest = _first_line(head)
-        text = line.strip("\r\n")
+        # Lines end as in Unix, in Windows, or in old Macs.
+        end = _LINE.search(head)
+        text = head if end is None else head[: end.start()]
         if text.strip() and not (text.startswith("sep=") and len(text) == 5):
             break
         stated = text[4:] or stated
-        skip, head = skip + 1, rest
+        skip, head = skip + 1, "" if end is None else head[end.end() :]
     return skip, head, stated
-
-
-def _first_line(text: str) -> tuple[str, str]:
-    """Return the first line and the rest; lines end as in Unix, in Windows, or in old Macs."""
-    end = _LINE.search(text)
-    return (text, "") if end is None else (text[: end.end()], text[end.end() :])
 
 
 def _sampled(head: str, separator: str, whole: bool) -> list[list[str]]:
@@ -338,11 +338,3 @@ def why_unreadable(path: Path, form: TextFormat, error: Exception) -> str:
                     f"say what separates columns with --separator."
                 )
     return f"{path} cannot be read as a table: {' '.join(str(error).split())}"
-
-
-def _without_last_gaps(table: pa.Table) -> pa.Table:
-    """Drop the empty lines at the end of a single column."""
-    rows = table.num_rows
-    while rows and table.column(0)[rows - 1].as_py() in (None, ""):
-        rows -= 1
-    return table.slice(0, rows)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from abstain.cli import _options as option
 from abstain.cli._output import emit
-
-if TYPE_CHECKING:
-    from abstain._kernels._jit import Ready
 
 
 @click.command(
@@ -18,7 +15,7 @@ if TYPE_CHECKING:
     epilog="Example: abstain warm-up\n\nOr with a folder of your own: NUMBA_CACHE_DIR=/opt/cache "
     "abstain warm-up",
 )
-@option.as_json
+@option.AS_JSON
 def warm_up(*, as_json: bool) -> None:
     """Compile every kernel ahead, for container images and shared installations.
 
@@ -34,24 +31,15 @@ def warm_up(*, as_json: bool) -> None:
 
     start = time.perf_counter()
     ready = [kernel.ready() for kernel in progress(kernels(), "compiling")]
-    facts = _facts(ready, time.perf_counter() - start)
-    emit(facts, _lines(facts), as_json)
-
-
-def _facts(ready: list[Ready], seconds: float) -> dict[str, Any]:
-    return {
+    facts = {
         "kernels": [
-            {
-                "name": one.name,
-                "compiled": one.compiled,
-                "folder": None if one.folder is None else str(one.folder),
-                "seconds": one.seconds,
-            }
+            one._asdict() | {"folder": None if one.folder is None else str(one.folder)}
             for one in ready
         ],
-        "seconds": seconds,
+        "seconds": time.perf_counter() - start,
         "cpu": cpu(),
     }
+    emit(facts, _lines(facts), as_json)
 
 
 def _lines(facts: dict[str, Any]) -> list[str]:

@@ -15,11 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
-from abstain._files import replacing
 from abstain._inputs import FloatArray
 from abstain.cli._excel import write_sheet
-from abstain.cli._manifest import manifest_of, sha256_of
-from abstain.cli._output import manifest_path
+from abstain.cli._manifest import input_facts, manifest_of, sha256_of
+from abstain.cli._output import Outputs, manifest_path
 from abstain.cli._printable import in_a_line, say
 from abstain.decisions import Decisions
 
@@ -36,30 +35,31 @@ _DECIMAL = r"^-?(0|[1-9]\d{0,8})(\.\d{1,6})?$"
 
 def save_decisions(
     place: Callable[[Path], Path],
-    path: Path,
+    outputs: Outputs,
     decisions: Decisions,
     rows: Predictions,
     sources: tuple[Predictions | Path, ...],
-    *,
-    pressing_first: bool = False,
 ) -> None:
     """Write decisions with the other columns of their rows, and a manifest beside them.
+
+    Nothing where that is not asked for.
 
     Parameters
     ----------
     place : callable
         Gives the temporary file for a path; see :func:`abstain._files.landing`.
-    path : Path
-        Where the decisions are to stand.
+    outputs : Outputs
+        Where the decisions are to stand, and in which order.
     decisions : Decisions
         What was decided.
     rows : Predictions
         What it was decided about.
     sources : tuple of Predictions or Path
         All that was read.
-    pressing_first : bool
-        Write the most pressing rows first; in the order of the input when not.
     """
+    path = outputs.out
+    if path is None:
+        return
     left = decisions.rows
     names, others = _names_of(rows, left), rows.others() if rows.unread else None
     if others is not None and left is not None:
@@ -68,16 +68,9 @@ def save_decisions(
         others = _typed(others)
     digits = EXACT if path.suffix.lower() == ".parquet" else _digits(decisions)
     table, renamed = decision_table(decisions, names, rows.id_name, others, digits=digits)
-    if pressing_first:
+    if outputs.pressing_first:
         table = table.take(np.argsort(-decisions.priority, kind="stable"))
-    if renamed:
-        listed = ", ".join(
-            f"{in_a_line(new)} for {in_a_line(old)}" for old, new in renamed.items()
-        )
-        say(
-            f"{in_a_line(path)} keeps the columns of the input; what was decided is called "
-            f"{listed}."
-        )
+    say_renamed(path, renamed)
     policy = decisions.policy.sha256
     save_table(place, path, table, sources, policy=policy, renamed=renamed, digits=digits)
 
@@ -90,13 +83,30 @@ def save_table(
     **facts: Any,
 ) -> None:
     """Write a table and the manifest beside it."""
-    manifest = manifest_of(sources, **facts)
+    manifest = manifest_of(input_facts(sources), **facts)
     temporary = place(path)
     _write(temporary, path, table, manifest)
     output = {"file": path.name, "rows": table.num_rows, "sha256": sha256_of(temporary)}
-    text = json.dumps({**manifest, "output": output}, indent=2, ensure_ascii=False)
+    write_json(place(manifest_path(path)), {**manifest, "output": output})
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write a manifest."""
+    text = json.dumps(content, indent=2, ensure_ascii=False)
     # Names of files that are no text have escapes, which JSON has as Python does.
-    place(manifest_path(path)).write_text(f"{text}\n", "utf-8", "backslashreplace")
+    path.write_text(f"{text}\n", "utf-8", "backslashreplace")
+
+
+def say_renamed(path: Path, renamed: Mapping[str, str]) -> None:
+    """Say which of our columns had to be called something else."""
+    if renamed:
+        listed = ", ".join(
+            f"{in_a_line(new)} for {in_a_line(old)}" for old, new in renamed.items()
+        )
+        say(
+            f"{in_a_line(path)} keeps the columns of the input; what was decided is called "
+            f"{listed}."
+        )
 
 
 def decision_table(
@@ -120,13 +130,13 @@ def decision_table(
     taken, renamed = theirs | {id_name}, dict[str, str]()
     if id_name in theirs:
         # The number of the row, beside a column that is called so.
-        columns[_free(id_name, taken, renamed)] = names
+        columns[own_name(id_name, taken, renamed)] = names
     else:
         columns[id_name] = names
     if others is not None:
         columns |= dict(zip(others.column_names, others.columns, strict=True))
     for name, values in ours.items():
-        columns[_free(name, taken, renamed)] = values
+        columns[own_name(name, taken, renamed)] = values
     return pa.table(columns), renamed
 
 
@@ -137,10 +147,7 @@ def write_decisions(
     id_name: str = "row",
     place: Callable[[Path], Path] | None = None,
 ) -> None:
-    """Write decisions about rows that came from no file, whole or not at all.
-
-    ``place`` gives the temporary file where others are to land with it.
-    """
+    """Write decisions about rows that came from no file."""
     names = pa.array(np.arange(len(decisions)))
     table, _ = decision_table(decisions, names, id_name, digits=_digits(decisions))
     write_columns(path, dict(zip(table.column_names, table.columns, strict=True)), place=place)
@@ -149,13 +156,8 @@ def write_decisions(
 def write_columns(
     path: Path, columns: Mapping[str, Any], *, place: Callable[[Path], Path] | None = None
 ) -> None:
-    """Write named columns, whole or not at all."""
-    table = pa.table(dict(columns))
-    if place is not None:
-        _write(place(path), path, table)
-        return
-    with replacing(path) as temporary:
-        _write(temporary, path, table)
+    """Write named columns; into the file that ``place`` gives, to land with others."""
+    _write(path if place is None else place(path), path, pa.table(dict(columns)))
 
 
 def _names_of(rows: Predictions, left: Any) -> pa.Array | pa.ChunkedArray:
@@ -172,8 +174,8 @@ def free_name(name: str, taken: Container[str]) -> str:
     return name
 
 
-def _free(name: str, taken: set[str], renamed: dict[str, str]) -> str:
-    """Return a name for a column of ours that no column of theirs has."""
+def own_name(name: str, taken: set[str], renamed: dict[str, str]) -> str:
+    """Return a name for a column of ours that no column of theirs has, and take it."""
     free = free_name(name, taken)
     if free != name:
         renamed[name] = free
@@ -240,10 +242,19 @@ def _write(
     elif name.endswith(".xlsx"):
         write_sheet(temporary, table, called=path)
     else:
-        options = csv.WriteOptions(delimiter="\t" if name.endswith(".tsv") else ",")
-        packed = "gzip" if name.endswith(".gz") else None
-        with pa.output_stream(str(temporary), compression=packed) as stream:
-            csv.write_csv(table, stream, options)
+        with text_output(temporary, path) as stream:
+            csv.write_csv(table, stream, csv_format(path))
+
+
+def text_output(temporary: Path, path: Path) -> Any:
+    """Open a text file that will be called so; packed where its ending says that it is."""
+    packed = "gzip" if path.name.lower().endswith(".gz") else None
+    return pa.output_stream(str(temporary), compression=packed)
+
+
+def csv_format(path: Path) -> csv.WriteOptions:
+    """Return what separates columns, by the ending."""
+    return csv.WriteOptions(delimiter="\t" if path.name.lower().endswith(".tsv") else ",")
 
 
 def _typed(table: pa.Table) -> pa.Table:

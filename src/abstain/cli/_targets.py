@@ -15,7 +15,7 @@ from abstain.selection import Cost, Selection, goals_of, shown_short
 _MOST_COSTS = 6
 
 
-def asked_facts(decisions: Decisions) -> dict[str, Any]:
+def target_facts(decisions: Decisions) -> dict[str, Any]:
     """Return what the rule was asked for and what it is expected to give on these rows."""
     selection: Selection | None = getattr(decisions.policy, "selection", None)
     if selection is None:
@@ -27,7 +27,7 @@ def asked_facts(decisions: Decisions) -> dict[str, Any]:
     }
 
 
-def asked_lines(asked: dict[str, Any], reached: float | None) -> list[str]:
+def target_lines(asked: dict[str, Any], reached: float | None) -> list[str]:
     """Return the same as lines for people."""
     result = []
     if asked["targets"]:
@@ -35,7 +35,7 @@ def asked_lines(asked: dict[str, Any], reached: float | None) -> list[str]:
         width = max(len(one["metric"]) for one in asked["targets"])
         for one in asked["targets"]:
             result.append(
-                f"  {one['metric']:<{width}}  {one['bound']} {one['asked']:.15g}: {_got(one)}"
+                f"  {one['metric']:<{width}}  {one['bound']} {one['asked']:.15g}: {_result(one)}"
             )
     if reached is not None:
         result.append(f"The target is reached with probability {reached:.2f} by the estimate")
@@ -66,7 +66,7 @@ def _cost_lines(cost: dict[str, Any]) -> list[str]:
     ]
 
 
-def before_otherwise(decisions: Decisions) -> dict[str, Any] | None:
+def most_probable_before(decisions: Decisions) -> dict[str, Any] | None:
     """Return the metric before abstaining if rows were predicted as their most probable class.
 
     None where that is how they are predicted, or where predictions are not what counts.
@@ -114,7 +114,7 @@ def _targets(decisions: Decisions, selection: Selection) -> list[dict[str, Any]]
     return found
 
 
-def _got(one: dict[str, Any]) -> str:
+def _result(one: dict[str, Any]) -> str:
     if not np.isfinite(one["value"]):
         return "not defined on these rows"
     value, low, high = (
@@ -186,7 +186,7 @@ def _in_words(cost: Cost, classes: Sequence[Any], positive: Any) -> str:
         referral = f"a referral {money(costs[0])}"
     else:
         listed = [f"{name} {money(one)}" for name, one in zip(names, costs, strict=True)]
-        referral = f"referring {_some(listed)}"
+        referral = f"referring {_listed(listed)}"
     if cost.value_of_metric is not None:
         return f"a metric of 1 is worth {money(cost.value_of_metric)} per row, {referral}"
     if cost.errors is None:
@@ -203,10 +203,10 @@ def _in_words(cost: Cost, classes: Sequence[Any], positive: Any) -> str:
         for j, one in enumerate(row)
         if one != 0
     ]
-    return f"{_some(listed)}, {referral}"
+    return f"{_listed(listed)}, {referral}"
 
 
-def _some(listed: list[str]) -> str:
+def _listed(listed: list[str]) -> str:
     more = len(listed) - _MOST_COSTS
     said = ", ".join(listed[:_MOST_COSTS])
     return said if more <= 0 else f"{said}, and {more} more (--json has all)"

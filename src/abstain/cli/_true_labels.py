@@ -15,14 +15,14 @@ from abstain._inputs import IntArray
 from abstain.cli._columns import column_names, found_files, missing_column, read_columns
 from abstain.cli._header import quoted
 from abstain.cli._printable import in_a_line
-from abstain.cli._reading import AS_FOUND, Reading
+from abstain.cli._reading import Columns, Reading
 
 _EMPTY = {"", "na", "n/a", "nan", "null", "none", "<na>"}
 _MOST_NAMED = 5
 
 
 @dataclass(frozen=True, eq=False)
-class FollowedUp:
+class TrueLabels:
     """Which rows have a label, and which.
 
     Attributes
@@ -68,43 +68,35 @@ class FollowedUp:
         return f"{said}: {', '.join(parts)}"
 
 
-def followed_up(
-    texts: dict[str, list[str]],
-    classes: Sequence[Any],
-    *,
-    file: Path,
-    label: str,
-    identifier: str | None,
-    labels: Path | None,
-    reading: Reading = AS_FOUND,
-) -> FollowedUp:
+def true_labels(
+    file: Path, columns: Columns, reading: Reading, rows: IntArray | None, classes: Sequence[Any]
+) -> TrueLabels:
     """Return the labels of rows, from their own table or joined from another file by id.
 
     Parameters
     ----------
-    texts : dict of str to list of str
-        The label column of the rows, or their id column where the labels are in another file.
-    classes : sequence
-        The labels of the rule.
     file : Path
-        Where the rows came from, for messages.
-    label, identifier : str, str or None
-        The columns with the label, and with the row's name in both files.
-    labels : Path or None
-        The other file.
+        Where the rows came from.
+    columns : Columns
+        Those with the label, and with the row's name in both files; and the other file.
     reading : Reading
         What the user said about the files.
+    rows : ndarray of int or None
+        The positions of the rows, where those are not all.
+    classes : sequence
+        The labels of the rule.
     """
+    label, identifier, labels = str(columns.label), columns.identifier, columns.labels
+    where, without_row = file, 0
     if labels is None or identifier is None:
-        found, without_row = texts[label], 0
-        where = file
+        found = text_columns(file, {"--label": label}, reading, rows)[label]
     else:
-        ids = texts[identifier]
+        ids = text_columns(file, {"--id": identifier}, reading, rows)[identifier]
         _check_once(ids, identifier, file)
         _check_id(labels, identifier, reading)
-        other = text_columns(labels, {"--id": identifier, "--label": label}, reading)
-        _check_once(other[identifier], identifier, labels)
-        known = dict(zip(other[identifier], other[label], strict=True))
+        joined = text_columns(labels, {"--id": identifier, "--label": label}, reading)
+        _check_once(joined[identifier], identifier, labels)
+        known = dict(zip(joined[identifier], joined[label], strict=True))
         found = [known.get(one, "") for one in ids]
         present = {*ids}
         without_row = sum(
@@ -112,19 +104,19 @@ def followed_up(
         )
         where = labels
     codes = _columns_of(found, classes, label, where)
-    rows = codes >= 0
-    if not rows.any():
+    labelled = codes >= 0
+    if not labelled.any():
         raise ValueError(
             f"No row of {file} has a label in {where}, column {label!r}."
             + ("" if labels is None else f" Are the ids in {identifier!r} the same in both files?")
         )
-    return FollowedUp(np.asarray(classes)[codes[rows]], rows, without_row)
+    return TrueLabels(np.asarray(classes)[codes[labelled]], labelled, without_row)
 
 
 def text_columns(
     path: Path,
     wanted: dict[str, str],
-    reading: Reading = AS_FOUND,
+    reading: Reading,
     rows: IntArray | None = None,
 ) -> dict[str, list[str]]:
     """Read columns as text, each named by the option that asks for it; empty where nothing is.
@@ -137,12 +129,12 @@ def text_columns(
         if name not in names:
             raise missing_column(files[0], name, option, reading)
     asked = [*dict.fromkeys(wanted.values())]
-    table = read_columns(files, asked, as_text=asked, reading=reading)
+    table, _ = read_columns(files, asked, as_text=asked, reading=reading)
     if rows is not None:
         table = table.take(rows)
     return {
-        name: ["" if value is None else str(value).strip() for value in column.to_pylist()]
-        for name, column in zip(asked, (table.column(name) for name in asked), strict=True)
+        name: ["" if value is None else str(value).strip() for value in table[name].to_pylist()]
+        for name in asked
     }
 
 

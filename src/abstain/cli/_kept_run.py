@@ -30,11 +30,6 @@ STATE, FINISHED, POLICY, MANIFEST = (
 _VERSION = 1
 
 
-def is_folder(out: Path | None) -> bool:
-    """Tell whether an output is a folder of parts: one that is there, or a name without ending."""
-    return out is not None and (out.is_dir() or not out.suffix)
-
-
 def file_facts(files: Sequence[Path]) -> list[dict[str, Any]]:
     """Return what tells whether files are still the same, without reading them."""
     found = []
@@ -118,9 +113,7 @@ class KeptRun:
                 f"{in_a_line(self.folder / STATE)} cannot be read ({error}); add --force to begin "
                 f"again."
             ) from error
-        if not isinstance(kept, dict):
-            kept = {}
-        return kept
+        return kept if isinstance(kept, dict) else {}
 
     def _differing(self, kept: Mapping[str, Any]) -> str | None:
         """Say what is not as it was when the run began."""

@@ -9,7 +9,6 @@ from abstain._inputs import (
     ClassOrder,
     FloatArray,
     LabelledScores,
-    Scale,
     read_labelled,
     read_scores,
 )
@@ -18,6 +17,7 @@ from abstain.deciding import labelled_rows
 from abstain.summaries import LabelledSummary
 
 if TYPE_CHECKING:
+    from abstain.cli._options import Method
     from abstain.cli._positive import Classes
     from abstain.cli._tables import Predictions
 
@@ -32,14 +32,14 @@ class Calibrated(NamedTuple):
 
 
 def fitted_calibrator(
-    source: Predictions, calibration: str, scale: Scale, classes: Classes, **options: Any
+    source: Predictions, method: Method, classes: Classes, **options: Any
 ) -> tuple[Calibrator, LabelledScores]:
     """Return a calibrator fitted on labelled predictions, as what was picked, and the scores."""
-    calibrator = calibrations.get(calibration, scale=scale, **options)
+    calibrator = calibrations.get(method.calibration, scale=method.scale, **options)
     given = read_labelled(
         source.scores,
         source.labels,
-        scale=scale,
+        scale=method.scale,
         classes=classes.columns,
         positive=classes.positive,
     )
@@ -47,17 +47,12 @@ def fitted_calibrator(
     return calibrator.picked, given
 
 
-def calibrated(
-    source: Predictions,
-    new: Predictions,
-    calibration: str,
-    scale: Scale,
-    classes: Classes,
-    **options: Any,
+def calibrate_both(
+    source: Predictions, new: Predictions, method: Method, classes: Classes, **options: Any
 ) -> Calibrated:
     """Calibrate on labelled predictions, and calibrate both with that."""
-    calibrator, given = fitted_calibrator(source, calibration, scale, classes, **options)
+    calibrator, given = fitted_calibrator(source, method, classes, **options)
     order = given.order
     labelled = labelled_rows(calibrator, given.scores, given.codes, None)
-    scores = read_scores(new.scores_for(order.columns), order, scale=scale).values
+    scores = read_scores(new.scores_for(order.columns), order, scale=method.scale).values
     return Calibrated(calibrator, labelled, calibrator.compact(scores), order)
