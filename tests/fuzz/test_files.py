@@ -10,7 +10,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from abstain.cli._reading import Reading
+from abstain.cli._reading import Columns, Reading
 from abstain.cli._tables import read_predictions
 from abstain.cli._text import text_format
 
@@ -253,7 +253,7 @@ def test_reading_itself(table, dialect, changes, separator, encoding):
         path.write_bytes(raw)
 
         def read():
-            rows = read_predictions(path, scores=score, identifier="id", reading=reading)
+            rows = read_predictions(path, Columns(score, identifier="id"), reading)
             return rows.ids.to_pylist(), rows.others().to_pydict(), text_format(path, reading)
 
         with redirect_stderr(io.StringIO()):

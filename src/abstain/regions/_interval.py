@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, Mask
-from abstain._numerics import ROUNDING, clear_edge, kind_width
+from abstain._numerics import ROUNDING, clear_edge
 from abstain.regions._base import Region
 from abstain.rules import DecisionRule
 
@@ -55,9 +55,7 @@ class Interval(Region):
         if self.lower <= self.upper:
             low, high = (ROUNDING * abs(end) for end in (self.lower, self.upper))
             lower = clear_edge(p, self.lower, low, outwards=outwards)
-            # What was chosen is a kind, of which the end is the first.
-            upper = self.upper + float(kind_width(self.upper))
-            upper = -clear_edge(-p, -upper, high, outwards=outwards)
+            upper = -clear_edge(-p, -self.upper, high, outwards=outwards)
             ends = self.empty() if lower > upper else type(self)(lower, upper)
         return ends, ends.contains(p, prediction)
 

@@ -19,6 +19,7 @@ from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.adapt import adapted_positive
 from abstain._kernels.atoms import binned, prefix_sums, ties_counted, ties_summed, window_ends
 from abstain._kernels.ranking import pairs_won, precision_sums
+from abstain._numerics import kind_width
 
 # Sums of weights may differ from a capacity by rounding; this share of the total is forgiven.
 WEIGHT_TOLERANCE = 1e-12
@@ -290,7 +291,9 @@ class Atoms:
         if start >= end:
             return 1.0, 0.0
         if self.upper is None:
-            return float(self.p[start]), float(self.p[end - 1])
+            # An atom has the first probability of its kind.
+            last = self.p[end - 1]
+            return float(self.p[start]), float(min(last + kind_width(last), 1.0))
         edge = float(self.upper[end - 1])
         return float(self.p[start]), 1.0 if edge >= 1 else float(np.nextafter(edge, 0))
 
