@@ -359,7 +359,7 @@ def test_what_was_assumed_is_said(clinic, report, binary):
     assert found["alternative"]["after"]["value"] == pytest.approx(other.value, rel=1e-6)
     assert f"{other.value:.3f} (90% interval" in found["alternative"]["summary"]
     assert report.facts["target"] is None
-    without = Report(replace(binary, assumption=None, other=None)).facts
+    without = Report(binary.judged(assumption=None, shift=None)).facts
     assert without["assumption"] is None
 
 
@@ -475,8 +475,9 @@ def test_a_vanished_class_is_tested_all_the_same(clinic, binary, monkeypatch):
     applied = decisions.policy.apply(clinic.scores_target)
     assert Report(applied, **known).facts["moved"]["test"]["shifted"]
     # Of decisions made by hand nobody knows what was before, which the page says.
-    gone = replace(binary, policy=replace(binary.policy, priors=np.array([1.0, 0.0])))
-    bare = Report(replace(gone, assumption=None), **known).facts["moved"]
+    vanished = replace(binary.policy, priors=np.array([1.0, 0.0]))
+    gone = replace(binary, policy=vanished, scores=None)
+    bare = Report(gone.judged(assumption=None), **known).facts["moved"]
     assert bare["test"] is None
     assert bare["verdict"]["state"] == "not checked"
     with_scores = Report(gone, **known, scores_target=clinic.scores_target).facts["moved"]
