@@ -9,6 +9,7 @@ import pytest
 
 from abstain import Abstainer, Cost, metrics
 from abstain.datasets import simulate_binary_normal, simulate_four_class_normal
+from abstain.estimation import EstimatedValue
 from abstain.exceptions import AssumptionWarning
 from abstain.metrics import ExpectedCost
 from abstain.regions import GainThreshold, Interval
@@ -548,10 +549,13 @@ def test_metrics_have_titles(name, title):
 
 
 def test_the_headline_says_what_happens():
-    numbers = {"withheld": 5, "rows": 100, "rate": 0.05, "interval": (0.1, 0.2)}
-    assert "falls from 0.300 to 0.150" in headline("cost", before=0.3, after=0.15, **numbers)
-    assert "Estimated cost is 0.150" in headline("cost", before=0.15, after=0.15, **numbers)
-    undefined = headline("cost", before=0.1, after=float("nan"), **numbers)
+    def said(before, after):
+        estimated = EstimatedValue(after, (0.1, 0.2), 0.9)
+        return headline("cost", withheld=5, rows=100, rate=0.05, before=before, after=estimated)
+
+    assert "falls from 0.300 to 0.150" in said(0.3, 0.15)
+    assert "Estimated cost is 0.150" in said(0.15, 0.15)
+    undefined = said(0.1, float("nan"))
     assert undefined == "Refer 5 of 100 cases (5%). The cost of the rest is not defined."
     assert decimals(None) == "\u2013"
 

@@ -25,7 +25,9 @@ def verdict_on_shift(
         Whether it was given any.
     """
     said = [] if assumption is None else [assumption.summary()]
-    states = [] if assumption is None else [_state_then(assumption)]
+    states = []
+    if assumption is not None and assumption.check is not None and assumption.p_value is not None:
+        states.append(PLAUSIBLE if assumption.check.fits else DOUBTFUL)
     if check is not None:
         state = PLAUSIBLE if check["fits"] else DOUBTFUL
         states.append(state if check["degrees_of_freedom"] else NOT_CHECKED)
@@ -41,12 +43,6 @@ def verdict_on_shift(
     # One doubt is enough; and what one of them could not check the other may have.
     state = next((s for s in (DOUBTFUL, PLAUSIBLE) if s in states), NOT_CHECKED)
     return {"state": state, "summary": " ".join(said)}
-
-
-def _state_then(assumption: Assumption) -> str:
-    if assumption.check is None or assumption.p_value is None:
-        return NOT_CHECKED
-    return PLAUSIBLE if assumption.check.fits else DOUBTFUL
 
 
 def verdict_on_intervals(trust: dict[str, Any]) -> dict[str, str]:

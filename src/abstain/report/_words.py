@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from abstain.estimation import LEVEL, EstimatedValue
+from abstain.estimation import EstimatedValue
 from abstain.metrics import Metric
 
 # An en dash, as tables have it.
@@ -98,17 +98,15 @@ def headline(
     rows: int,
     rate: float,
     before: float,
-    after: float,
-    interval: tuple[float, float],
-    level: float = LEVEL,
+    after: EstimatedValue,
     too_narrow: bool = False,
 ) -> str:
     r"""Return the answer in two sentences.
 
     Examples
     --------
-    >>> text = headline("auROC", withheld=312, rows=2080, rate=0.15, before=0.81, after=0.9,
-    ...                 interval=(0.88, 0.92))
+    >>> after = EstimatedValue(0.9, (0.88, 0.92), 0.9)
+    >>> text = headline("auROC", withheld=312, rows=2080, rate=0.15, before=0.81, after=after)
     >>> print(text.replace("(90%", "\n(90%"))
     Refer 312 of 2,080 cases (15%). Estimated auROC rises from 0.810 to 0.900
     (90% interval 0.880 to 0.920).
@@ -116,19 +114,16 @@ def headline(
     first = f"Refer {withheld:,} of {rows:,} cases ({percent(rate)})."
     if withheld == 0:
         first = f"Refer none of {rows:,} cases."
-    low, high = interval
-    if not np.isfinite(after):
+    value = after.value
+    if not np.isfinite(value):
         return f"{first} The {title} of the rest is not defined."
-    if decimals(before) == decimals(after) or not np.isfinite(before):
-        change = f"is {decimals(after)}"
+    if decimals(before) == decimals(value) or not np.isfinite(before):
+        change = f"is {decimals(value)}"
     else:
-        verb = "rises" if after > before else "falls"
-        change = f"{verb} from {decimals(before)} to {decimals(after)}"
+        verb = "rises" if value > before else "falls"
+        change = f"{verb} from {decimals(before)} to {decimals(value)}"
     mark = "; the back-test says this is too narrow" if too_narrow else ""
-    return (
-        f"{first} Estimated {title} {change} ({percent(level)} interval {decimals(low)} to "
-        f"{decimals(high)}{mark})."
-    )
+    return f"{first} Estimated {title} {change} ({_interval(after)}{mark})."
 
 
 def value_in_words(estimated: EstimatedValue) -> str:
@@ -139,16 +134,20 @@ def value_in_words(estimated: EstimatedValue) -> str:
     >>> value_in_words(EstimatedValue(0.9, (0.88, 0.92), 0.95))
     '0.900 (95% interval 0.880 to 0.920)'
     """
+    return f"{decimals(estimated.value)} ({_interval(estimated)})"
+
+
+def _interval(estimated: EstimatedValue) -> str:
     low, high = (decimals(end) for end in estimated.interval)
-    return f"{decimals(estimated.value)} ({percent(estimated.level)} interval {low} to {high})"
+    return f"{percent(estimated.level)} interval {low} to {high}"
 
 
-def named(label: str) -> str:
+def class_in_words(label: str) -> str:
     """Return a class as a sentence names it: a number alone would read as a count.
 
     Examples
     --------
-    >>> named("ill"), named("1")
+    >>> class_in_words("ill"), class_in_words("1")
     ('ill', 'class 1')
     """
     return f"class {label}" if label.lstrip("-").isdigit() else label
