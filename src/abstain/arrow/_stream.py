@@ -12,8 +12,7 @@ from abstain._inputs import Missing
 from abstain._numerics import rate_bar
 from abstain._rowwise import PolicyAndFrame, ScoreColumns, check_column
 from abstain._summariser import Summariser
-from abstain.arrow._columns import DecisionColumns
-from abstain.arrow._sample import RowSample, sample_decisions
+from abstain.arrow._rows import DecisionColumns, RowSample, sample_decisions
 from abstain.arrow._source import Source, ahead, opened, pyarrow
 from abstain.decisions import free_name
 

@@ -16,11 +16,10 @@ from scipy.special import expit
 
 from abstain._inputs import FloatArray, IntArray
 from abstain.metrics import AUROC, SensitivityAtSpecificity
-from abstain.paper._data import read_arrays
-from abstain.paper._preparations import DefaultCalibration, adapted
+from abstain.paper._experiment import read_arrays
 from abstain.paper._published import Published
 from abstain.paper._table_experiment import TableExperiment
-from abstain.paper._trial import Prepare, Trial
+from abstain.paper._trial import DefaultCalibration, Prepare, Trial, adapted
 
 N_MODELS = 10
 

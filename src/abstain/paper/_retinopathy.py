@@ -23,11 +23,10 @@ from abstain.calibration import (
     TemperatureScaling,
 )
 from abstain.metrics import WeightedKappa
-from abstain.paper._data import read_arrays
-from abstain.paper._preparations import DefaultCalibration, adapted
+from abstain.paper._experiment import read_arrays
 from abstain.paper._published import Published
 from abstain.paper._table_experiment import TableExperiment
-from abstain.paper._trial import Trial
+from abstain.paper._trial import DefaultCalibration, Trial, adapted
 
 N_COPIES, N_GRADES = 8, 5
 # With label shift an eye of each grade is in the test set in this many of its copies.

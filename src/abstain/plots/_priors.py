@@ -11,8 +11,8 @@ from sklearn.base import clone
 from abstain import shift as shift_estimators
 from abstain._inputs import FloatArray, check_labels, check_proba, read_labelled_proba
 from abstain.decisions import Decisions, check_decisions
-from abstain.plots._rows import Classes
-from abstain.plots._style import COLORS, new_axes, shown
+from abstain.plots._display import Classes, Display
+from abstain.plots._style import COLORS, as_label, new_axes
 from abstain.shift import ShiftEstimator
 from abstain.summaries import summarise
 
@@ -20,7 +20,7 @@ from abstain.summaries import summarise
 MANY_CLASSES = 6
 
 
-class PriorsDisplay:
+class PriorsDisplay(Display):
     """Class proportions of the source and of the target, with a 90% interval of the latter.
 
     Make one with :meth:`from_decisions`, :meth:`from_estimator` or :meth:`from_predictions`.
@@ -50,9 +50,6 @@ class PriorsDisplay:
     >>> display.plot().ax_.get_ylabel()  # doctest: +SKIP
     'share of the rows'
     """
-
-    ax_: Any
-    figure_: Any
 
     def __init__(
         self,
@@ -193,7 +190,7 @@ class PriorsDisplay:
             )  # fmt: skip
         self.ax_.set(ylabel="share of the rows", title="Class proportions", ylim=(0, None))
         many = len(place) > MANY_CLASSES
-        self.ax_.set_xticks(place, [shown(name) for name in self.classes.tolist()])
+        self.ax_.set_xticks(place, [as_label(name) for name in self.classes.tolist()])
         self.ax_.tick_params(axis="x", rotation=45 if many else 0)
         # Room for the legend above the tallest bar.
         self.ax_.margins(y=0.25)

@@ -24,6 +24,8 @@ SERIES = (
     ("#E69F00", "P"),
 )
 
+# Kinds of characters without a picture of their own.
+_NOT_DRAWN = ("Cc", "Cs", "Zl", "Zp")
 # Of a name in a picture.
 _LONGEST = 60
 
@@ -35,24 +37,15 @@ def new_axes(ax: Any = None) -> tuple[Any, Any]:
     return _pyplot().subplots(layout="constrained")  # type: ignore[no-any-return]
 
 
-def new_figure(n_panels: int) -> tuple[Any, Any]:
-    """Return a figure with panels side by side."""
-    return _pyplot().subplots(  # type: ignore[no-any-return]
-        ncols=n_panels, figsize=(5.2 * n_panels, 4.6), layout="constrained"
-    )
-
-
-def shown(name: Any) -> str:
+def as_label(name: Any) -> str:
     """Return a name to be drawn letter by letter: no formula, one line, not too long."""
     text = str(name)
     text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    text = "".join(sign if _is_drawn(sign) else " " for sign in text).replace("$", r"\$")
+    text = "".join(
+        " " if unicodedata.category(sign) in _NOT_DRAWN else sign for sign in text
+    ).replace("$", r"\$")
     # An underscore in front would keep a name out of the legend.
     return f" {text}" if text.startswith("_") else text
-
-
-def _is_drawn(sign: str) -> bool:
-    return unicodedata.category(sign) not in ("Cc", "Cs", "Zl", "Zp")
 
 
 def _pyplot() -> Any:
