@@ -107,12 +107,12 @@ def certified_choice(
     search = _Search(claims, summary, fitting, certifying, 1 - confidence, prior_range)
     every = search.rules(family)
     rules = every[search.start(every) :]
-    choice, evidence = rules[0], search.observed(rules[0])
+    choice, evidence = rules[0], Evidence.of(certifying, rules[0])
     if not search.passes(evidence):
         n = len(fitting.labels) + len(certifying.labels)
         raise TargetUnreachable(search.complaint(every, evidence, n))
     for smaller in rules[1:]:
-        seen = search.observed(smaller)
+        seen = Evidence.of(certifying, smaller)
         if not search.passes(seen):
             break
         choice, evidence = smaller, seen
@@ -156,9 +156,6 @@ class _Search:
     def start(self, rules: list[Choice]) -> int:
         """Return the rule that is expected to pass by the widest margin."""
         return int(np.argmax([self._margin(self.expected(rule)) for rule in rules]))
-
-    def observed(self, choice: Choice) -> Evidence:
-        return Evidence.of(self.certifying, choice)
 
     def expected(self, choice: Choice) -> Evidence:
         """Return the counts to be expected on the certifying examples.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abstain.evaluation._compare import Dataset, compare
 from abstain.evaluation._evaluate import Evaluation, evaluate
 from abstain.evaluation._evaluate import Realised as Realised
+from abstain.evaluation._intervals import JudgedRows as JudgedRows
 from abstain.evaluation._risk_coverage import RiskCoverage as RiskCoverage
 from abstain.evaluation._risk_coverage import risk_coverage
 from abstain.evaluation._significance import best_methods, signed_rank_test

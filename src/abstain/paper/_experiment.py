@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Options:
     data: Path | None = None
     repeats: int | None = None
     methods: tuple[str, ...] = ()
-    extra_methods: tuple[str, ...] = field(default=())
+    extra_methods: tuple[str, ...] = ()
 
 
 class Result(Protocol):
@@ -49,12 +48,19 @@ class Result(Protocol):
         ...
 
 
-class Experiment(Protocol):
-    """A function that runs one experiment."""
+#: A function that runs one experiment.
+Experiment = Callable[[Options], Result]
 
-    def __call__(self, options: Options) -> Result:
-        """Run the experiment."""
-        ...
+
+def new_figure(width: float, height: float) -> Any:
+    """Return an empty figure of so many inches; the error names the extra where it is missing."""
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            "Figures need matplotlib, which comes with an extra: pip install 'abstain[plots]'"
+        ) from error
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def data_folder(options: Options, experiment: str) -> Path:
@@ -68,11 +74,6 @@ def data_folder(options: Options, experiment: str) -> Path:
     if not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {folder}.")
     return folder
-
-
-def files_are_there(folder: Path, names: tuple[str, ...]) -> bool:
-    """Tell whether all files of an experiment are in the folder."""
-    return all((folder / name).is_file() for name in names)
 
 
 def read_arrays(path: Path, layout: Mapping[str, tuple[int | None, ...]]) -> dict[str, Any]:
@@ -100,15 +101,10 @@ def read_arrays(path: Path, layout: Mapping[str, tuple[int | None, ...]]) -> dic
             raise ValueError(f"{path} has no array {', '.join(missing)}; it has {stored.files}.")
         arrays = {name: stored[name] for name in layout}
     for name, shape in layout.items():
-        _check_shape(arrays[name], shape, f"{name} of {path}")
+        found = arrays[name].shape
+        # Any length will do where none is said.
+        filled = tuple(own if own is not None else n for own, n in zip(shape, found, strict=False))
+        if found != filled or len(found) != len(shape):
+            wanted = ", ".join("any" if length is None else str(length) for length in shape)
+            raise ValueError(f"{name} of {path} must have shape ({wanted}); got {found}.")
     return arrays
-
-
-def _check_shape(array: NDArray[Any], shape: tuple[int | None, ...], what: str) -> None:
-    fits = array.ndim == len(shape) and all(
-        wanted is None or wanted == length
-        for wanted, length in zip(shape, array.shape, strict=True)
-    )
-    if not fits:
-        wanted = ", ".join("any" if length is None else str(length) for length in shape)
-        raise ValueError(f"{what} must have shape ({wanted}); got {array.shape}.")

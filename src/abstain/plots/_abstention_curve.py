@@ -13,6 +13,7 @@ from abstain import metrics as metric_registry
 from abstain._inputs import FloatArray, IntArray, check_budget, check_seed, rows_of
 from abstain.decisions import Decisions, check_decisions
 from abstain.estimation import LEVEL, Replicates, drawn_choice
+from abstain.evaluation import JudgedRows
 from abstain.metrics import BudgetCurve, Decision, Metric
 from abstain.plots._display import Classes, Display, Rows
 from abstain.plots._style import SERIES, as_label, new_axes
@@ -294,14 +295,6 @@ class _Judge:
             prediction, abstain = choice.apply(rows.proba)
             kept = ~abstain
             weight = None if rows.weight is None else rows.weight[kept]
-            values.append(
-                self.metric.observed(
-                    codes[kept],
-                    rows.proba[kept],
-                    prediction=prediction[kept],
-                    sample_weight=weight,
-                )
-                if kept.any()
-                else float("nan")
-            )
+            part = JudgedRows(codes[kept], rows.proba[kept], prediction[kept], weight)
+            values.append(part.value(self.metric) if kept.any() else float("nan"))
         return np.array(values)

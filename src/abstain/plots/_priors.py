@@ -105,16 +105,12 @@ class PriorsDisplay(Display):
         check_decisions(decisions)
         again = _estimated_again(decisions)
         n, weight = len(decisions), decisions.sample_weight
-        true = None
-        if y_true is not None:
-            codes = check_labels(y_true, classes=decisions.classes, n_rows=n, name="y_true")
-            true = _frequencies(codes, weight, len(decisions.classes))
         display = cls(
             decisions.classes,
             decisions.source_priors,
             decisions.priors if again is None else again.priors_,
             None if again is None else _interval(again, decisions.seed),
-            true,
+            _frequencies(y_true, decisions.classes, n, "y_true", weight),
         )
         return display.plot(ax=ax)
 
@@ -155,16 +151,12 @@ class PriorsDisplay(Display):
         )
         target = check_proba(proba_target, name="proba_target", n_classes=len(columns))
         estimator = clone(shift_estimators.get(shift)).fit(source, target, codes)
-        true = None
-        if y_target is not None:
-            found = check_labels(y_target, classes=columns, n_rows=len(target), name="y_target")
-            true = _frequencies(found, None, len(columns))
         display = cls(
             columns,
             estimator.source_priors_,
             estimator.priors_,
             _interval(estimator, random_state),
-            true,
+            _frequencies(y_target, columns, len(target), "y_target"),
         )
         return display.plot(ax=ax)
 
@@ -228,7 +220,17 @@ def _interval(estimator: ShiftEstimator, seed: int) -> FloatArray:
     return ends
 
 
-def _frequencies(codes: NDArray[np.intp], weight: FloatArray | None, n_classes: int) -> FloatArray:
-    counts = np.bincount(codes, weights=weight, minlength=n_classes).astype(np.float64)
+def _frequencies(
+    y: ArrayLike | None,
+    classes: NDArray[Any],
+    n: int,
+    name: str,
+    weight: FloatArray | None = None,
+) -> FloatArray | None:
+    """Return how frequent each class is among true labels; None where there are none."""
+    if y is None:
+        return None
+    codes = check_labels(y, classes=classes, n_rows=n, name=name)
+    counts = np.bincount(codes, weights=weight, minlength=len(classes)).astype(np.float64)
     frequencies: FloatArray = counts / counts.sum()
     return frequencies

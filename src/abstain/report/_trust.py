@@ -32,7 +32,7 @@ from abstain._numerics import clopper_pearson
 from abstain.calibration import expected_calibration_error
 from abstain.deciding import Batch, Given, decide, labelled_rows
 from abstain.decisions import Decisions
-from abstain.evaluation import dirichlet_priors, shifted_rows
+from abstain.evaluation import JudgedRows, dirichlet_priors, shifted_rows
 from abstain.exceptions import AbstainError, AssumptionWarning, RepairWarning
 from abstain.selection import Selection
 from abstain.summaries import LabelledSummary
@@ -241,12 +241,9 @@ def _tested(fold: _Fold, rows: IntArray) -> dict[str, Any] | None:
         # A draw that a shift cannot be told from says nothing about the others.
         return None
     kept, after = ~found.abstain, found.estimate.after
-    realised = given.metric.observed(
-        fold.codes[rows][kept],
-        found.proba[kept],
-        prediction=found.columns[kept],
-        sample_weight=None if weight is None else weight[kept],
-    )
+    own, kept_weight = rows[kept], _part(fold.weight, rows[kept])
+    part = JudgedRows(fold.codes[own], found.proba[kept], found.columns[kept], kept_weight)
+    realised = part.value(given.metric)
     if not np.isfinite([realised, after.value]).all():
         return None
     low, high = after.interval
