@@ -7,7 +7,7 @@ import pytest
 from abstain.report import Report
 from abstain.report._html import render
 from abstain.report._packing import pack
-from abstain.report._verdicts import verdict_on_intervals
+from abstain.report._words import verdict_on_intervals
 
 
 def test_the_page_is_one_file_without_addresses(report, four_classes):

@@ -174,7 +174,9 @@ class Evaluation:
     def _repr_html_(self) -> str:
         rows = [
             (
-                name if label is None else f"{name} [{_called(label)}]",
+                name
+                if label is None
+                else f"{name} [{f'{grouping(label)} {label_text(label)}'.strip()}]",
                 f"{found.n:,}",
                 f"{found.abstention_rate:.1%}",
                 *(number(value) for value in (found.all, found.kept, found.withheld)),
@@ -408,10 +410,6 @@ class _Judge:
 def _written(text: str) -> str:
     """Return text that a frame can hold, half a character spelled out."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _called(label: Any) -> str:
-    return f"{grouping(label)} {label_text(label)}".strip()
 
 
 def _estimate(estimated: EstimatedValue, realised: float) -> dict[str, Any]:

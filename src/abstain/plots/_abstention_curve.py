@@ -15,8 +15,7 @@ from abstain.decisions import Decisions, check_decisions
 from abstain.estimation import LEVEL, Replicates, drawn_choice
 from abstain.evaluation import JudgedRows
 from abstain.metrics import BudgetCurve, Decision, Metric
-from abstain.plots._display import Classes, Display, Rows
-from abstain.plots._style import SERIES, as_label, new_axes
+from abstain.plots._display import SERIES, Classes, Display, Rows, as_label, new_axes
 from abstain.selection import Selection
 from abstain.shift import ratio_of_priors
 from abstain.summaries import LabelledSummary

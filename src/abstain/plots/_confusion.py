@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from abstain._inputs import FloatArray
-from abstain.plots._display import DecisionsDisplay, Rows
-from abstain.plots._style import as_label, new_axes
+from abstain.plots._display import DecisionsDisplay, Rows, as_label, new_axes
 
 # With more classes than these, the numbers in the cells could not be read.
 MOST_WRITTEN = 12

@@ -11,8 +11,7 @@ from sklearn.base import clone
 from abstain import shift as shift_estimators
 from abstain._inputs import FloatArray, check_labels, check_proba, read_labelled_proba
 from abstain.decisions import Decisions, check_decisions
-from abstain.plots._display import Classes, Display
-from abstain.plots._style import COLORS, as_label, new_axes
+from abstain.plots._display import COLORS, Classes, Display, as_label, new_axes
 from abstain.shift import ShiftEstimator
 from abstain.summaries import summarise
 

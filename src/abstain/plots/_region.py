@@ -8,8 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from abstain._inputs import FloatArray, Mask
-from abstain.plots._display import DecisionsDisplay, Rows
-from abstain.plots._style import COLORS, as_label, new_axes
+from abstain.plots._display import COLORS, DecisionsDisplay, Rows, as_label, new_axes
 
 N_BINS = 40
 # More stretches than these are no region to shade but rows among others.

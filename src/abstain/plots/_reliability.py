@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from abstain._inputs import FloatArray, check_sample_weight, read_labelled_proba
 from abstain._numerics import Strategy, bin_numbers, clopper_pearson
 from abstain.calibration import Calibrator
-from abstain.plots._display import Classes, Display
-from abstain.plots._style import COLORS, as_label, new_axes
+from abstain.plots._display import COLORS, Classes, Display, as_label, new_axes
 
 
 @dataclass(eq=False, repr=False)

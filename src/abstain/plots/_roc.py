@@ -8,8 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from abstain._inputs import FloatArray
-from abstain.plots._display import DecisionsDisplay, Rows
-from abstain.plots._style import COLORS, new_axes
+from abstain.plots._display import COLORS, DecisionsDisplay, Rows, new_axes
 
 Curve = tuple[FloatArray, FloatArray]
 

@@ -20,9 +20,14 @@ from abstain.report._cases import PageRows, cases
 from abstain.report._movement import movement
 from abstain.report._steps import slider
 from abstain.report._trust import read_validation, trust
-from abstain.report._verdicts import DOUBTFUL, verdict_on_intervals
 from abstain.report._view import View
-from abstain.report._words import metric_title, percent, value_in_words
+from abstain.report._words import (
+    DOUBTFUL,
+    metric_title,
+    percent,
+    value_in_words,
+    verdict_on_intervals,
+)
 
 if TYPE_CHECKING:
     from abstain.report._report import Report

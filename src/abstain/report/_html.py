@@ -12,8 +12,15 @@ from importlib.resources import files
 from typing import Any
 
 from abstain.report._packing import pack
-from abstain.report._verdicts import DOUBTFUL, NOT_CHECKED, PLAUSIBLE
-from abstain.report._words import NOT_DEFINED, decimals, percent, share
+from abstain.report._words import (
+    DOUBTFUL,
+    NOT_CHECKED,
+    NOT_DEFINED,
+    PLAUSIBLE,
+    decimals,
+    percent,
+    share,
+)
 
 _BASIS = {
     True: "from calibrated probabilities adapted to the estimated class proportions, rectified by "

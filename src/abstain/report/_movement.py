@@ -10,9 +10,8 @@ from abstain import shift
 from abstain._inputs import FloatArray, IntArray, read_scores
 from abstain._numerics import plain
 from abstain.decisions import Decisions
-from abstain.report._verdicts import verdict_on_shift
 from abstain.report._view import View
-from abstain.report._words import share, shares_in_words
+from abstain.report._words import share, shares_in_words, verdict_on_shift
 from abstain.summaries import BatchSummary, LabelledSummary, summarise
 
 _NOT_ADAPTED = (
