@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.row_hash import STEP, mixed
-from abstain._rowwise import about_no_rows, decision_columns
+from abstain._rowwise.frames import about_no_rows, decision_columns
 from abstain.arrow._source import pyarrow
 from abstain.decisions import Decisions
 from abstain.policy import Policy

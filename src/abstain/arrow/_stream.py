@@ -11,7 +11,7 @@ import numpy as np
 
 from abstain._inputs import Missing
 from abstain._numerics import rate_bar
-from abstain._rowwise import PolicyAndFrame, ScoreColumns, check_column
+from abstain._rowwise.frames import PolicyAndFrame, ScoreColumns, check_column
 from abstain._summariser import Summariser
 from abstain.arrow._rows import DecisionColumns, RowSample, sample_decisions
 from abstain.arrow._source import Source, ahead, opened, pyarrow
