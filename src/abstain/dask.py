@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import ClassOrder, IntArray, Missing
-from abstain._rowwise import (
+from abstain._rowwise.frames import (
     PartSummary,
     PolicyAndFrame,
     RowRule,
     ScoreColumns,
+    check_any_rows,
     check_missing,
-    check_some,
-    merged,
+    merge_summaries,
 )
 from abstain.abstainer import Abstainer
 from abstain.policy import Policy
@@ -73,7 +73,7 @@ def decide(
     how = abstainer.summariser()
     given = _frame(frame, how.order)
     part = PartSummary.of(given._meta, how, scores, sample_weight, missing)
-    policy = abstainer.decide_summary(_merged(given, part))
+    policy = abstainer.decide_summary(_whole_summary(given, part))
     return PolicyAndFrame(policy, _applied(given, policy, part.scores, missing))
 
 
@@ -99,7 +99,7 @@ def summarise(
     """
     how = abstainer.summariser()
     given = _frame(frame, how.order)
-    return _merged(given, PartSummary.of(given._meta, how, scores, sample_weight, missing))
+    return _whole_summary(given, PartSummary.of(given._meta, how, scores, sample_weight, missing))
 
 
 def apply(
@@ -132,7 +132,7 @@ def apply(
     return _applied(given, policy, ScoreColumns.of(given._meta, policy, scores), missing)
 
 
-def _merged(frame: Any, part: PartSummary) -> Summary:
+def _whole_summary(frame: Any, part: PartSummary) -> Summary:
     delayed = _package().delayed
     # One key of the graph, which each worker is sent once, and again when it was lost.
     sent = delayed(part, pure=False, traverse=False)
@@ -142,10 +142,10 @@ def _merged(frame: Any, part: PartSummary) -> Summary:
     level = [delayed(PartSummary.summary, pure=False)(sent, one) for one in parts]
     while len(level) > 1:
         level = [
-            delayed(merged, pure=False)(level[at : at + FAN_IN])
+            delayed(merge_summaries, pure=False)(level[at : at + FAN_IN])
             for at in range(0, len(level), FAN_IN)
         ]
-    return check_some(level[0].compute())
+    return check_any_rows(level[0].compute())
 
 
 def _applied(frame: Any, policy: Policy, columns: ScoreColumns, missing: Missing) -> Any:

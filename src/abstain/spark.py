@@ -14,16 +14,16 @@ from typing import Any
 from numpy.typing import NDArray
 
 from abstain._inputs import IntArray, Missing
-from abstain._rowwise import (
+from abstain._rowwise.frames import (
     NO_SCORE,
     PartSummary,
     PolicyAndFrame,
     RowRule,
     ScoreColumns,
+    check_any_rows,
     check_missing,
-    check_some,
     gains_by_row,
-    merged,
+    merge_summaries,
 )
 from abstain.abstainer import Abstainer
 from abstain.decisions import free_name
@@ -82,7 +82,7 @@ def decide(
     shows.
     """
     part = PartSummary.of(_empty(frame), abstainer.summariser(), scores, sample_weight, missing)
-    policy = abstainer.decide_summary(_merged(frame, part))
+    policy = abstainer.decide_summary(_whole_summary(frame, part))
     return PolicyAndFrame(policy, _applied(frame, policy, part.scores, missing))
 
 
@@ -107,7 +107,7 @@ def summarise(
         The same, to the last bit, however the rows are cut into partitions.
     """
     part = PartSummary.of(_empty(frame), abstainer.summariser(), scores, sample_weight, missing)
-    return _merged(frame, part)
+    return _whole_summary(frame, part)
 
 
 def apply(
@@ -140,12 +140,14 @@ def apply(
     return _applied(frame, policy, ScoreColumns.of(empty, policy, scores), missing)
 
 
-def _merged(frame: Any, part: PartSummary) -> Summary:
+def _whole_summary(frame: Any, part: PartSummary) -> Summary:
     needed = [f"c{frame.columns.index(name)}" for name in part.columns]
     tree = _numbered(frame).select(*needed).mapInArrow(partial(_summary, part=part), _SUMMARY)
     for width in _widths(frame):
-        tree = tree.repartition(width).mapInArrow(_together, _SUMMARY)
-    return check_some(merged(Summary.from_bytes(bytes(row[0])) for row in tree.collect()))
+        tree = tree.repartition(width).mapInArrow(_merge_batches, _SUMMARY)
+    return check_any_rows(
+        merge_summaries(Summary.from_bytes(bytes(row[0])) for row in tree.collect())
+    )
 
 
 def _widths(frame: Any) -> list[int]:
@@ -166,16 +168,18 @@ def _widths(frame: Any) -> list[int]:
 
 def _summary(batches: Iterator[Any], *, part: PartSummary) -> Iterator[Any]:
     """Yield the summary of one partition; nothing where no row of it counts."""
-    return _packed(merged(map(part.summary, _gathered(batches, part.columns, ROWS_SUMMED))))
+    return _as_batch(
+        merge_summaries(map(part.summary, _gathered(batches, part.columns, ROWS_SUMMED)))
+    )
 
 
-def _together(batches: Iterator[Any]) -> Iterator[Any]:
+def _merge_batches(batches: Iterator[Any]) -> Iterator[Any]:
     """Yield some summaries merged; nothing where there are none."""
     rows = (data.as_py() for batch in batches for data in batch.column(0))
-    return _packed(merged(map(Summary.from_bytes, rows)))
+    return _as_batch(merge_summaries(map(Summary.from_bytes, rows)))
 
 
-def _packed(summary: Summary | None) -> Iterator[Any]:
+def _as_batch(summary: Summary | None) -> Iterator[Any]:
     import pyarrow as pa
 
     if summary is not None:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from abstain import Abstainer
+from abstain._rowwise.program import adapted
 from abstain.cuda import apply
-from abstain.cuda._calibrators import adapted, calibrated, unfit
+from abstain.cuda._calibrators import calibrated, unfit
 from abstain.cuda._choices import predicted, withheld
 from abstain.cuda._kernels import logistic_of
 from abstain.cuda._summary import sampled

@@ -206,13 +206,13 @@ def test_what_is_sent_is_small_and_holds_no_validation_data(clinic):
 
 def test_no_more_than_eight_summaries_are_together(binary, frame, monkeypatch):
     merged = []
-    together = bridge.merged
+    together = bridge.merge_summaries
 
     def spied(summaries):
         merged.append(len(summaries))
         return together(summaries)
 
-    monkeypatch.setattr(bridge, "merged", spied)
+    monkeypatch.setattr(bridge, "merge_summaries", spied)
     bridge.summarise(cut(frame, [20] * 60), binary, scores="score")
     assert max(merged) <= bridge.FAN_IN
     assert sorted(merged) == [4, *[8] * 8]

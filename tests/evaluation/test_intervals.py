@@ -6,7 +6,7 @@ import pytest
 from abstain import Abstainer
 from abstain.datasets import screening_clinic
 from abstain.evaluation import evaluate
-from abstain.evaluation._intervals import realised_interval
+from abstain.evaluation._intervals import JudgedRows, realised_interval
 from abstain.metrics import F1, Accuracy, SampledMetric, get
 from abstain.rules import Argmax
 
@@ -20,9 +20,9 @@ def rows(n, rng, slope=2.0):
 
 def interval(metric, y, proba, **settings):
     prediction = Argmax().predict(proba)
-    how = {"weight": None, "level": 0.9, "seed": 0, **settings}
-    value = metric.observed(y, proba, prediction=prediction, sample_weight=how["weight"])
-    return realised_interval(metric, value, codes=y, proba=proba, prediction=prediction, **how)
+    judged = JudgedRows(y, proba, prediction, settings.pop("weight", None))
+    how = {"level": 0.9, "seed": 0, **settings}
+    return realised_interval(metric, judged.value(metric), judged, **how)
 
 
 @pytest.mark.parametrize("n", [40, 300])

@@ -9,7 +9,7 @@ import pytest
 
 from abstain.report import Report, _cases
 from abstain.report._html import render
-from abstain.report._packed import packed
+from abstain.report._packing import pack
 
 from .many_classes import with_classes
 
@@ -22,7 +22,7 @@ def column(data):
 
 
 def test_packing_loses_nothing_but_digits(report):
-    cases, small = report.facts["cases"], packed(report.facts)["cases"]
+    cases, small = report.facts["cases"], pack(report.facts)["cases"]
     masks = np.array(small["steps"]["masks"])
     assert masks[column(small["steps"]["column"])].tolist() == cases["steps"]
     names = np.array(small["predictions"]["names"], dtype=object)
@@ -53,7 +53,7 @@ def test_ids_are_exact(binary, ids, shown):
         assert facts["cases"]["ids"] == [str(ids[row]) for row in rows]
     else:
         assert facts["cases"]["ids"] == [shown(row) for row in rows]
-    small = packed(facts)["cases"]["ids"]
+    small = pack(facts)["cases"]["ids"]
     assert (small if isinstance(small, list) else column(small).tolist()) == facts["cases"]["ids"]
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from abstain import Abstainer, Cost, metrics
 from abstain.datasets import simulate_binary_normal, simulate_four_class_normal
+from abstain.estimation import EstimatedValue
 from abstain.exceptions import AssumptionWarning
 from abstain.metrics import ExpectedCost
 from abstain.regions import GainThreshold, Interval
@@ -359,7 +360,7 @@ def test_what_was_assumed_is_said(clinic, report, binary):
     assert found["alternative"]["after"]["value"] == pytest.approx(other.value, rel=1e-6)
     assert f"{other.value:.3f} (90% interval" in found["alternative"]["summary"]
     assert report.facts["target"] is None
-    without = Report(replace(binary, assumption=None, other=None)).facts
+    without = Report(binary.judged(assumption=None, shift=None)).facts
     assert without["assumption"] is None
 
 
@@ -475,8 +476,9 @@ def test_a_vanished_class_is_tested_all_the_same(clinic, binary, monkeypatch):
     applied = decisions.policy.apply(clinic.scores_target)
     assert Report(applied, **known).facts["moved"]["test"]["shifted"]
     # Of decisions made by hand nobody knows what was before, which the page says.
-    gone = replace(binary, policy=replace(binary.policy, priors=np.array([1.0, 0.0])))
-    bare = Report(replace(gone, assumption=None), **known).facts["moved"]
+    vanished = replace(binary.policy, priors=np.array([1.0, 0.0]))
+    gone = replace(binary, policy=vanished, scores=None)
+    bare = Report(gone.judged(assumption=None), **known).facts["moved"]
     assert bare["test"] is None
     assert bare["verdict"]["state"] == "not checked"
     with_scores = Report(gone, **known, scores_target=clinic.scores_target).facts["moved"]
@@ -547,10 +549,13 @@ def test_metrics_have_titles(name, title):
 
 
 def test_the_headline_says_what_happens():
-    numbers = {"withheld": 5, "rows": 100, "rate": 0.05, "interval": (0.1, 0.2)}
-    assert "falls from 0.300 to 0.150" in headline("cost", before=0.3, after=0.15, **numbers)
-    assert "Estimated cost is 0.150" in headline("cost", before=0.15, after=0.15, **numbers)
-    undefined = headline("cost", before=0.1, after=float("nan"), **numbers)
+    def said(before, after):
+        estimated = EstimatedValue(after, (0.1, 0.2), 0.9)
+        return headline("cost", withheld=5, rows=100, rate=0.05, before=before, after=estimated)
+
+    assert "falls from 0.300 to 0.150" in said(0.3, 0.15)
+    assert "Estimated cost is 0.150" in said(0.15, 0.15)
+    undefined = said(0.1, float("nan"))
     assert undefined == "Refer 5 of 100 cases (5%). The cost of the rest is not defined."
     assert decimals(None) == "\u2013"
 

@@ -6,8 +6,8 @@ import pytest
 
 from abstain.report import Report
 from abstain.report._html import render
-from abstain.report._packed import packed
-from abstain.report._verdicts import verdict_on_intervals
+from abstain.report._packing import pack
+from abstain.report._words import verdict_on_intervals
 
 
 def test_the_page_is_one_file_without_addresses(report, four_classes):
@@ -24,7 +24,7 @@ def test_text_of_the_user_stays_text(report):
     assert "<img" not in page
     assert "Clinic &lt;A&gt; &amp; B" in page
     embedded = re.search(r'id="facts">(.*?)</script>', page, re.DOTALL).group(1)
-    assert json.loads(embedded) == packed(report.facts)
+    assert json.loads(embedded) == pack(report.facts)
     assert "{{facts}} {{title}}" in json.loads(embedded)["cases"]["ids"]
 
 

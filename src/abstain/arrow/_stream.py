@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from abstain._inputs import Missing
 from abstain._numerics import rate_bar
-from abstain._rowwise import PolicyAndFrame, ScoreColumns, check_column
+from abstain._rowwise.frames import PolicyAndFrame, ScoreColumns, check_column
 from abstain._summariser import Summariser
-from abstain.arrow._columns import DecisionColumns
-from abstain.arrow._sample import RowSample, sample_decisions
+from abstain.arrow._rows import DecisionColumns, RowSample, sample_decisions
 from abstain.arrow._source import Source, ahead, opened, pyarrow
 from abstain.decisions import free_name
 
@@ -64,8 +64,9 @@ def summarise(
     Summary
         For :meth:`abstain.Abstainer.decide_summary`; it does not depend on how the stream is cut.
     """
-    rows = _Rows(opened(source), abstainer.summariser(), scores)
-    return _summarised(rows, abstainer, sample_weight, missing, batch_rows, progress)[0]
+    stream = _Stream(opened(source), missing, batch_rows, progress)
+    columns = stream.score_columns(abstainer.summariser(), scores)
+    return stream.summary(columns, abstainer, sample_weight)[0]
 
 
 def apply(
@@ -99,8 +100,8 @@ def apply(
         At the end of the stream, as :meth:`abstain.Policy.apply` does of a batch; what is checked
         on rows is checked on 20,000 of them, drawn at random.
     """
-    rows = _Rows(opened(source), policy, scores)
-    return _applied(rows, policy, missing, batch_rows, progress, check=True)
+    stream = _Stream(opened(source), missing, batch_rows, progress)
+    return stream.decided(stream.score_columns(policy, scores), policy)
 
 
 def decide(
@@ -131,121 +132,119 @@ def decide(
     ValueError
         If the source can be read only once, or gives other rows the second time.
     """
-    how, given = abstainer.summariser(), opened(source)
-    if given.once:
+    how = abstainer.summariser()
+    stream = _Stream(opened(source), missing, batch_rows, progress)
+    if stream.source.once:
         raise ValueError(
             "`source` can be read only once, and deciding takes two passes: one to choose the "
             "rule, one to decide by it. Pass a dataset, a table or a list of batches, or a "
             "function that opens the stream again."
         )
-    rows = _Rows(given, how, scores)
-    summary, n_rows = _summarised(rows, abstainer, sample_weight, missing, batch_rows, progress)
+    columns = stream.score_columns(how, scores)
+    summary, n_rows = stream.summary(columns, abstainer, sample_weight)
     policy = abstainer.decide_summary(summary)
-    frame = _applied(rows, policy, missing, batch_rows, progress, check=False, expected=n_rows)
-    return PolicyAndFrame(policy, frame)
+    return PolicyAndFrame(policy, stream.decided(columns, policy, expected=n_rows))
 
 
-class _Rows:
-    """A source, and which of its columns are scores."""
+@dataclass(frozen=True)
+class _Stream:
+    """A source, and how it is read."""
 
-    def __init__(
-        self, source: Source, reader: Summariser | Policy, scores: str | Sequence[str] | None
-    ) -> None:
-        self.source = source
-        names = [str(name) for name in source.schema.names]
+    source: Source
+    missing: Missing
+    batch_rows: int
+    progress: bool | None
+
+    def score_columns(
+        self, reader: Summariser | Policy, scores: str | Sequence[str] | None
+    ) -> ScoreColumns:
+        """Return which columns are scores."""
+        names = [str(name) for name in self.source.schema.names]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"`source` has more than one column called {twice[0]!r}.")
-        empty = source.schema.empty_table()
-        self.columns = ScoreColumns.of(empty, reader, scores)
-        self.scores, self.others = [*self.columns.names], [*self.columns.others(empty)]
+        return ScoreColumns.of(self.source.schema.empty_table(), reader, scores)
 
-    def of(self, batch: Any) -> Any:
-        """Return the scores of a batch, for the library."""
-        return self.columns.values(pyarrow().Table.from_batches([batch]))
+    def chunks(self, columns: list[str] | None) -> Iterator[Any]:
+        """Yield the batches that have rows; those to come are read meanwhile."""
+        batches = ahead(self.source.batches(columns, self.batch_rows))
+        return (batch for batch in batches if batch.num_rows)
 
-
-def _summarised(
-    rows: _Rows,
-    abstainer: Abstainer,
-    sample_weight: str | None,
-    missing: Missing,
-    batch_rows: int,
-    progress: bool | None,
-) -> tuple[Summary, int]:
-    columns = [*rows.scores]
-    if sample_weight is not None:
-        check_column(sample_weight, rows.source.schema.empty_table(), "sample_weight")
-        columns.append(sample_weight)
-    summary, n_rows = None, 0
-    with rate_bar("summarising", show=progress) as advance:
-        for batch in _nonempty(ahead(rows.source.batches(columns, batch_rows))):
-            weight = None if sample_weight is None else batch.column(sample_weight).to_numpy(False)
-            with _numbered(n_rows):
-                part = abstainer.summarise(rows.of(batch), weight, missing=missing)
-            summary = part if summary is None else summary.merge(part)
-            n_rows += batch.num_rows
-            advance(batch.num_rows)
-    if summary is None:
-        raise ValueError("`source` has no rows.")
-    return summary, n_rows
-
-
-def _applied(
-    rows: _Rows,
-    policy: Policy,
-    missing: Missing,
-    batch_rows: int,
-    progress: bool | None,
-    *,
-    check: bool,
-    expected: int | None = None,
-) -> Any:
-    pa = pyarrow()
-    made, others = DecisionColumns(policy), rows.others
-    theirs = [rows.source.schema.field(name) for name in others]
-    ours = [field.with_name(free_name(field.name, tuple(others))) for field in made.schema]
-    schema = pa.schema([*theirs, *ours])
-
-    def batches() -> Iterator[Any]:
-        n_rows = withheld = 0
-        sample = RowSample(_CHECKED)
-        with rate_bar("deciding", show=progress) as advance:
-            for batch in _nonempty(ahead(rows.source.batches(None, batch_rows))):
-                scores = rows.of(batch)
+    def summary(
+        self, scores: ScoreColumns, abstainer: Abstainer, sample_weight: str | None
+    ) -> tuple[Summary, int]:
+        """Return the summary of all rows, and how many they are."""
+        columns = [*scores.names]
+        if sample_weight is not None:
+            check_column(sample_weight, self.source.schema.empty_table(), "sample_weight")
+            columns.append(sample_weight)
+        summary, n_rows = None, 0
+        with rate_bar("summarising", show=self.progress) as advance:
+            for batch in self.chunks(columns):
+                weight = None
+                if sample_weight is not None:
+                    weight = batch.column(sample_weight).to_numpy(False)
                 with _numbered(n_rows):
-                    found = policy.rows(scores, missing=missing)
+                    rows = scores.values(pyarrow().Table.from_batches([batch]))
+                    part = abstainer.summarise(rows, weight, missing=self.missing)
+                summary = part if summary is None else summary.merge(part)
                 n_rows += batch.num_rows
-                withheld += int(found.abstain.sum())
-                if check:
-                    sample.add(_with_score(scores))
-                carried = batch.select(others)
-                if found.rows is not None:
-                    carried = carried.take(pa.array(found.rows))
-                yield pa.RecordBatch.from_arrays(
-                    [*carried.columns, *made.of(found)], schema=schema
-                )
                 advance(batch.num_rows)
-        if expected is not None and n_rows != expected:
-            raise ValueError(
-                f"`source` gave {expected} rows when the rule was chosen and {n_rows} when it was "
-                f"applied; it must give the same ones both times."
-            )
-        if check:
-            _check_as_a_whole(policy, rows, sample, withheld, n_rows)
+        if summary is None:
+            raise ValueError("`source` has no rows.")
+        return summary, n_rows
 
-    return pa.RecordBatchReader.from_batches(schema, batches())
+    def decided(
+        self, columns: ScoreColumns, policy: Policy, *, expected: int | None = None
+    ) -> Any:
+        """Return a reader of the rows with what is decided about them.
+
+        How many there should be is known where they were summarised, and checked then; else they
+        are new to the rule, and checked as ``Policy.apply`` checks a batch.
+        """
+        pa, given = pyarrow(), self.source.schema
+        made, others = DecisionColumns(policy), [*columns.others(given.empty_table())]
+        ours = [field.with_name(free_name(field.name, tuple(others))) for field in made.schema]
+        schema = pa.schema([*(given.field(name) for name in others), *ours])
+
+        def batches() -> Iterator[Any]:
+            n_rows = withheld = 0
+            sample = RowSample(_CHECKED)
+            with rate_bar("deciding", show=self.progress) as advance:
+                for batch in self.chunks(None):
+                    scores = columns.values(pa.Table.from_batches([batch]))
+                    with _numbered(n_rows):
+                        found = policy.rows(scores, missing=self.missing)
+                    n_rows += batch.num_rows
+                    withheld += int(found.abstain.sum())
+                    if expected is None:
+                        sample.add(_with_score(scores))
+                    carried = batch.select(others)
+                    if found.rows is not None:
+                        carried = carried.take(pa.array(found.rows))
+                    yield pa.RecordBatch.from_arrays(
+                        [*carried.columns, *made.of(found)], schema=schema
+                    )
+                    advance(batch.num_rows)
+            if expected is None:
+                _check_as_a_whole(policy, columns, sample, withheld, n_rows)
+            elif n_rows != expected:
+                raise ValueError(
+                    f"`source` gave {expected} rows when the rule was chosen and {n_rows} when it "
+                    f"was applied; it must give the same ones both times."
+                )
+
+        return pa.RecordBatchReader.from_batches(schema, batches())
 
 
 def _check_as_a_whole(
-    policy: Policy, rows: _Rows, sample: RowSample, withheld: int, n_rows: int
+    policy: Policy, columns: ScoreColumns, sample: RowSample, withheld: int, n_rows: int
 ) -> None:
     """Warn of what ``Policy.apply`` warns of, once for all rows."""
     drawn = sample.scores
     if drawn is not None:
-        names = rows.scores
-        table = pyarrow().table(dict(zip(names, drawn.T, strict=True)))
-        sample_decisions(policy, drawn if rows.columns.by_place else table)
+        table = pyarrow().table(dict(zip(columns.names, drawn.T, strict=True)))
+        sample_decisions(policy, drawn if columns.by_place else table)
     if n_rows:
         policy.warn_of_more(withheld, n_rows)
 
@@ -261,10 +260,6 @@ def _numbered(begin: int) -> Iterator[None]:
         raise ValueError(
             f"{error} (In a part of the stream: its row 0 is row {begin} of the stream.)"
         ) from error
-
-
-def _nonempty(batches: Iterable[Any]) -> Iterator[Any]:
-    return (batch for batch in batches if batch.num_rows)
 
 
 def _with_score(scores: Any) -> Any:

@@ -2,6 +2,9 @@
 
 Fixed-sequence testing (learn then test): a sequence of rules of falling abstention is fixed on
 unlabelled and fitting data, then the certifying labels test one after the other until one fails.
+For a sensitivity and a specificity these are nested intervals of p, the threshold inside: the best
+window touches its threshold (the paper's Section 5.1), so below it negative is predicted and above
+it positive.
 """
 
 from __future__ import annotations
@@ -13,16 +16,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from abstain import metrics
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.confusion import expected_confusion
 from abstain._numerics import auroc_lower_expected
 from abstain.certificates._certificate import Certificate, Evidence, bound_of
-from abstain.certificates._nested_windows import nested_windows
 from abstain.certificates._worst_case import check_prior_range
 from abstain.exceptions import TargetUnreachable
 from abstain.metrics import AUROC, Metric
-from abstain.regions import Choice
-from abstain.selection import shown_short
-from abstain.summaries import BatchSummary, LabelledSummary
+from abstain.regions import Choice, Interval
+from abstain.rules import Threshold
+from abstain.selection import even_boundaries, shown_short
+from abstain.summaries import Atoms, BatchSummary, LabelledSummary
 
 # How many rules a sequence has at most, and the share withheld by the largest of them.
 _MOST_RULES = 100
@@ -31,6 +35,10 @@ _MOST_WITHHELD = 0.98
 _MOST_LABELS = 1e5
 
 Claim = tuple[str | Metric, float]
+# Windows begin and end at no more than this many places.
+_BOUNDARIES = 2048
+# Keeps the standard error of a rate with target 1 above zero.
+_LEAST_VARIANCE = 1e-3
 
 
 def claims_of(metric: Metric, target: float | Mapping[str, float]) -> list[Claim]:
@@ -99,12 +107,12 @@ def certified_choice(
     search = _Search(claims, summary, fitting, certifying, 1 - confidence, prior_range)
     every = search.rules(family)
     rules = every[search.start(every) :]
-    choice, evidence = rules[0], search.observed(rules[0])
+    choice, evidence = rules[0], Evidence.of(certifying, rules[0])
     if not search.passes(evidence):
         n = len(fitting.labels) + len(certifying.labels)
         raise TargetUnreachable(search.complaint(every, evidence, n))
     for smaller in rules[1:]:
-        seen = search.observed(smaller)
+        seen = Evidence.of(certifying, smaller)
         if not search.passes(seen):
             break
         choice, evidence = smaller, seen
@@ -148,9 +156,6 @@ class _Search:
     def start(self, rules: list[Choice]) -> int:
         """Return the rule that is expected to pass by the widest margin."""
         return int(np.argmax([self._margin(self.expected(rule)) for rule in rules]))
-
-    def observed(self, choice: Choice) -> Evidence:
-        return Evidence.of(self.certifying, choice)
 
     def expected(self, choice: Choice) -> Evidence:
         """Return the counts to be expected on the certifying examples.
@@ -233,3 +238,107 @@ class _Search:
             else:
                 low = middle
         return high
+
+
+def nested_windows(
+    summary: BatchSummary,
+    goals: Mapping[str, float],
+    n_labelled: IntArray,
+    *,
+    fitting: LabelledSummary,
+    most: int,
+) -> list[Choice]:
+    """Return nested intervals, from the largest to the empty one, with their thresholds.
+
+    Parameters
+    ----------
+    summary : BatchSummary
+        The batch, of two classes, adapted.
+    goals : dict
+        The ``"sensitivity"`` and the ``"specificity"`` to reach.
+    n_labelled : ndarray of shape (2,)
+        Certifying negatives and positives; a rate with fewer needs the wider margin.
+    fitting : LabelledSummary
+        Labelled examples that will not certify, adapted. What they
+        show of the two classes counts as much as what the target's probabilities say.
+    most : int
+        How many intervals to return at most, evenly spaced in weight.
+
+    Returns
+    -------
+    list of Choice
+        Each interval contains the next.
+
+    Notes
+    -----
+    From the threshold where both rates have the same margin, in standard errors, the interval is
+    widened downwards when sensitivity has the smaller margin and upwards when specificity does.
+    """
+    atoms = summary.atoms
+    cuts = even_boundaries(atoms, _BOUNDARIES - 1, _BOUNDARIES - 1)
+    below = _shares_below(atoms, cuts, fitting)
+    margins = _margins_of(below, goals, n_labelled)
+    last = len(cuts) - 1
+    middle = max(range(last + 1), key=lambda k: min(margins(k, k)))
+    path = [(middle, middle)]
+    while True:
+        start, end = path[-1]
+        sensitivity, specificity = margins(start, end)
+        down = start > 0 and (sensitivity <= specificity or end == last)
+        if not down and end == last:
+            break
+        path.append((start - 1, end) if down else (start, end + 1))
+    total = atoms.weight_below[cuts]
+    weights = np.array([total[end] - total[start] for start, end in path])
+    chosen = np.searchsorted(weights, np.linspace(0, weights[-1], most + 1)[:-1])
+    windows = [path[k] for k in np.unique(chosen)]
+    return [_choice(atoms, int(cuts[i]), int(cuts[j])) for i, j in reversed(windows)]
+
+
+def _shares_below(atoms: Atoms, cuts: IntArray, fitting: LabelledSummary) -> FloatArray:
+    """Return the share of the negatives and of the positives below each cut."""
+    edges = np.append(atoms.p, np.inf)[cuts]
+    shares = []
+    for column, mass in enumerate((atoms.negative_below, atoms.positive_below)):
+        if mass[-1] <= 0:
+            raise TargetUnreachable(
+                f"The target has no example of column {column}, so its rate cannot be certified."
+            )
+        labelled = np.sort(fitting.proba[fitting.labels == column, 1])
+        seen = np.searchsorted(labelled, edges) / max(len(labelled), 1)
+        said = mass[cuts] / mass[-1]
+        shares.append(0.5 * (said + seen) if len(labelled) else said)
+    return np.array(shares)
+
+
+def _margins_of(
+    below: FloatArray, goals: Mapping[str, float], n_labelled: IntArray
+) -> Callable[[int, int], tuple[float, float]]:
+    """Return what tells sensitivity and specificity without a window, less their goals.
+
+    In standard errors.
+    """
+    negative, positive = below.tolist()
+
+    def margin(right: float, wrong: float, goal: float, n: int) -> float:
+        kept = right + wrong
+        if kept <= 0:
+            return -np.inf
+        variance = max(goal * (1 - goal), _LEAST_VARIANCE) / max(n * kept, 1e-12)
+        return float((right / kept - goal) / np.sqrt(variance))
+
+    def margins(start: int, end: int) -> tuple[float, float]:
+        return (
+            margin(1 - positive[end], positive[start], goals["sensitivity"], n_labelled[1]),
+            margin(negative[start], 1 - negative[end], goals["specificity"], n_labelled[0]),
+        )
+
+    return margins
+
+
+def _choice(atoms: Atoms, start: int, end: int) -> Choice:
+    # Any threshold inside the window predicts the kept rows alike; the middle is farthest from
+    # rows that a later batch may have just outside.
+    middle = (start + end) // 2
+    threshold = float(atoms.p[middle]) if middle < len(atoms) else float(np.nextafter(1.0, 2.0))
+    return Choice(Interval(*atoms.ends(start, end)), Threshold(threshold))

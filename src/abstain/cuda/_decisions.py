@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, Missing
+from abstain._rowwise.program import adapted, both_columns
 from abstain.cuda._arrays import OnDevice, cupy, device_scores
-from abstain.cuda._calibrators import adapted, calibrated, unfit
+from abstain.cuda._calibrators import calibrated, unfit
 from abstain.cuda._choices import predicted, withheld
 from abstain.cuda._kernels import logistic_of, mark_rows
 from abstain.cuda._summary import check_fit, refuse, summary_of
@@ -72,8 +73,8 @@ class DeviceDecisions:
     def proba(self) -> Any:
         """Calibrated, adapted probabilities."""
         with self._given.at_work():
-            cp, compact = cupy(), self._compact
-            both = cp.stack([1.0 - compact, compact], axis=1) if compact.ndim == 1 else compact
+            cp = cupy()
+            both = both_columns(cp, self._compact)
             gaps, _ = unfit(cp, self.policy.calibrator, self._given.values)
             both = cp.where(gaps[:, None], cp.nan, both)
             return self._given.back(both.astype(self._given.values.dtype))

@@ -5,11 +5,16 @@ from __future__ import annotations
 from abstain.evaluation._compare import Dataset, compare
 from abstain.evaluation._evaluate import Evaluation, evaluate
 from abstain.evaluation._evaluate import Realised as Realised
-from abstain.evaluation._grouped_split import grouped_split
-from abstain.evaluation._label_shift import dirichlet_priors, shifted_rows, tweak_one_priors
+from abstain.evaluation._intervals import JudgedRows as JudgedRows
 from abstain.evaluation._risk_coverage import RiskCoverage as RiskCoverage
 from abstain.evaluation._risk_coverage import risk_coverage
 from abstain.evaluation._significance import best_methods, signed_rank_test
+from abstain.evaluation._splits import (
+    dirichlet_priors,
+    grouped_split,
+    shifted_rows,
+    tweak_one_priors,
+)
 from abstain.evaluation._table import Cell as Cell
 from abstain.evaluation._table import ResultTable
 

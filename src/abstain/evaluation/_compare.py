@@ -33,8 +33,8 @@ from abstain._logs import aside
 from abstain._numerics import progress as shown
 from abstain.abstainer import Abstainer
 from abstain.decisions import Decisions
-from abstain.evaluation._label_shift import shifted_rows
 from abstain.evaluation._significance import Procedure, best_methods
+from abstain.evaluation._splits import shifted_rows
 from abstain.evaluation._table import Cell, ResultTable
 from abstain.exceptions import AssumptionWarning
 from abstain.metrics import Metric

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from abstain import metrics as metric_registry
 from abstain._display import block, next_steps, number, sentence, table
@@ -24,14 +24,14 @@ from abstain._numerics import aligned, plain, progress
 from abstain.decisions import Decisions, check_decisions
 from abstain.estimation import LEVEL, EstimatedValue
 from abstain.evaluation._groups import (
+    first_names,
     group_rows,
     grouping,
-    label_in,
     label_of,
-    listed,
-    too_few,
+    label_text,
+    sparse_parts,
 )
-from abstain.evaluation._intervals import realised_interval
+from abstain.evaluation._intervals import JudgedRows, realised_interval
 from abstain.evaluation._risk_coverage import RiskCoverage, risk_coverage
 from abstain.exceptions import AssumptionWarning, warn_user
 from abstain.metrics import Metric
@@ -174,7 +174,9 @@ class Evaluation:
     def _repr_html_(self) -> str:
         rows = [
             (
-                name if label is None else f"{name} [{_called(label)}]",
+                name
+                if label is None
+                else f"{name} [{f'{grouping(label)} {label_text(label)}'.strip()}]",
                 f"{found.n:,}",
                 f"{found.abstention_rate:.1%}",
                 *(number(value) for value in (found.all, found.kept, found.withheld)),
@@ -184,8 +186,8 @@ class Evaluation:
         ]
         own, curve = self.realised[self.metric], self.risk_coverage
         against = [
-            ("all rows", self.estimated_before, own.all, self.inside_before),
-            ("kept rows", self.estimated_after, own.kept, self.inside_after),
+            ("all rows", self.estimated_before, own.all),
+            ("kept rows", self.estimated_after, own.kept),
         ]
         return block(
             "Evaluation",
@@ -200,9 +202,9 @@ class Evaluation:
                         number(said.value),
                         f"{number(said.interval[0])} to {number(said.interval[1])}",
                         number(realised),
-                        _said(inside).removeprefix(", "),
+                        _said(said, realised).removeprefix(", "),
                     )
-                    for name, said, realised, inside in against
+                    for name, said, realised in against
                 ],
             ),
             sentence(f"AURC {curve.aurc:.4f}, AUGRC {curve.augrc:.4f}", soft=True),
@@ -232,7 +234,7 @@ class Evaluation:
         for name in dict.fromkeys(grouping(label) for label in self.groups):
             several = [""] if len(self.realised) > 1 else []
             rows = [
-                [label_in(label), *([metric] if several else []), *_cells("", found)[1:]]
+                [label_text(label), *([metric] if several else []), *_cells("", found)[1:]]
                 for label, by_metric in self.groups.items()
                 if grouping(label) == name
                 for metric, found in by_metric.items()
@@ -244,9 +246,9 @@ class Evaluation:
             "",
             f"{self.metric}, estimated without labels against realised",
             f"  all   {self.estimated_before}   "
-            f"realised {_shown(own.all)}{_said(self.inside_before)}",
+            f"realised {number(own.all)}{_said(self.estimated_before, own.all)}",
             f"  kept  {self.estimated_after}   "
-            f"realised {_shown(own.kept)}{_said(self.inside_after)}",
+            f"realised {number(own.kept)}{_said(self.estimated_after, own.kept)}",
             f"risk and coverage: AURC {curve.aurc:.4f}, AUGRC {curve.augrc:.4f}, "
             f"excess-AURC {curve.excess_aurc:.4f}",
         ]
@@ -332,8 +334,7 @@ def evaluate(
     scored, at = decisions.scored, decisions.scored_at
     judge = _Judge(
         decisions,
-        codes,
-        decisions.columns,
+        JudgedRows(codes, decisions.proba, decisions.columns, decisions.sample_weight),
         np.isin(np.arange(n), at),
         decisions.level if level is None else check_level(level),
     )
@@ -342,10 +343,11 @@ def evaluate(
     found: dict[Any, dict[str, Realised]] = {label: {} for label, _ in parts}
     for label, metric, rows in progress(steps, "evaluate"):
         found[label][metric.name] = judge.realised(metric, rows)
-    small = too_few(parts, codes, decisions.classes)
+    small = sparse_parts(parts, codes, decisions.classes)
     if small:
         warn_user(
-            f"Too few rows to say much: {listed(small)}. Read the intervals, or label more rows.",
+            f"Too few rows to say much: {first_names(small)}. Read the intervals, or label more "
+            f"rows.",
             AssumptionWarning,
         )
     return Evaluation(
@@ -369,71 +371,45 @@ class _Judge:
     """Computes metrics on parts of a batch."""
 
     decisions: Decisions
-    codes: NDArray[np.intp]
-    prediction: NDArray[np.intp]
+    rows: JudgedRows
     # Rows without a score, or with a label that was known, were not predicted.
     predicted: Mask
     level: float
 
     def realised(self, metric: Metric, rows: Mask) -> Realised:
-        withheld = self.decisions.abstain
-        weight = self.decisions.sample_weight
+        withheld, weight = self.decisions.abstain, self.rows.weight
         counts = np.ones(int(rows.sum())) if weight is None else weight[rows]
         # Rows that count for nothing, all of them, have no share and no metric.
         share = np.average(withheld[rows], weights=counts) if counts.any() else np.nan
         predicted = rows & self.predicted
         parts = (predicted, predicted & ~withheld, predicted & withheld)
-        everyone, kept, out = (self._value(metric, part) for part in parts)
+        everyone, kept, out = (self._judged(metric, part) for part in parts)
         return Realised(
             n=int(rows.sum()),
             abstention_rate=float(share),
-            all=everyone,
-            kept=kept,
-            withheld=out,
-            all_interval=self._interval(metric, parts[0], everyone),
-            kept_interval=self._interval(metric, parts[1], kept),
-            withheld_interval=self._interval(metric, parts[2], out),
+            all=everyone[0],
+            kept=kept[0],
+            withheld=out[0],
+            all_interval=everyone[1],
+            kept_interval=kept[1],
+            withheld_interval=out[1],
             level=self.level,
         )
 
-    def _counts(self, rows: Mask) -> bool:
-        weight = self.decisions.sample_weight
-        return bool(rows.any() if weight is None else weight[rows].any())
-
-    def _value(self, metric: Metric, rows: Mask) -> float:
-        if not self._counts(rows):
-            return float("nan")
-        weight = self.decisions.sample_weight
-        return metric.observed(
-            self.codes[rows],
-            self.decisions.proba[rows],
-            prediction=self.prediction[rows],
-            sample_weight=None if weight is None else weight[rows],
-        )
-
-    def _interval(self, metric: Metric, rows: Mask, value: float) -> tuple[float, float]:
-        if not self._counts(rows):
-            return _NOT_DEFINED
-        weight = self.decisions.sample_weight
-        return realised_interval(
-            metric,
-            value,
-            codes=self.codes[rows],
-            proba=self.decisions.proba[rows],
-            prediction=self.prediction[rows],
-            weight=None if weight is None else weight[rows],
-            level=self.level,
-            seed=self.decisions.seed,
-        )
+    def _judged(self, metric: Metric, rows: Mask) -> tuple[float, tuple[float, float]]:
+        """Return the metric of some rows, and where that of all rows of their kind lies."""
+        weight = None if self.rows.weight is None else self.rows.weight[rows]
+        if not (rows if weight is None else weight).any():
+            return float("nan"), _NOT_DEFINED
+        whole = self.rows
+        part = JudgedRows(whole.codes[rows], whole.proba[rows], whole.prediction[rows], weight)
+        value, seed = part.value(metric), self.decisions.seed
+        return value, realised_interval(metric, value, part, level=self.level, seed=seed)
 
 
 def _written(text: str) -> str:
     """Return text that a frame can hold, half a character spelled out."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _called(label: Any) -> str:
-    return f"{grouping(label)} {label_in(label)}".strip()
 
 
 def _estimate(estimated: EstimatedValue, realised: float) -> dict[str, Any]:
@@ -459,12 +435,13 @@ def _flat(found: dict[str, Any]) -> dict[str, Any]:
         if isinstance(value, tuple):
             what = key.removesuffix("_interval")
             flat |= {f"{what}_low": value[0], f"{what}_high": value[1]}
-        elif not isinstance(value, dict):
+        else:
             flat[key] = value
     return flat
 
 
-def _said(inside: bool | None) -> str:
+def _said(estimated: EstimatedValue, realised: float) -> str:
+    inside = _inside(estimated, realised)
     return "" if inside is None else ", inside" if inside else ", outside"
 
 
@@ -478,12 +455,8 @@ def _cells(name: str, found: Realised) -> list[str]:
         name,
         f"{found.n:,}",
         f"{found.abstention_rate:.1%}",
-        *(_shown(value) + _within(interval) for value, interval in parts),
+        *(number(value) + _within(interval) for value, interval in parts),
     ]
-
-
-def _shown(value: float) -> str:
-    return f"{value:.4f}" if np.isfinite(value) else "not defined"
 
 
 def _within(interval: tuple[float, float]) -> str:

@@ -48,13 +48,15 @@ def _rows_by_label(groups: Any, n: int, name: str) -> list[tuple[Any, Mask]]:
     return [(label, codes == number) for number, label in enumerate(labels)]
 
 
-def too_few(
+def sparse_parts(
     parts: list[tuple[Any, Mask]], codes: NDArray[np.intp], classes: NDArray[Any]
 ) -> tuple[str, ...]:
     """Say of which parts there are too few rows, or too few of a class."""
     found = []
     for label, rows in parts:
-        where = "all rows" if label is None else f"{grouping(label) or 'group'} {label_in(label)}"
+        where = (
+            "all rows" if label is None else f"{grouping(label) or 'group'} {label_text(label)}"
+        )
         n = int(rows.sum())
         counts = np.bincount(codes[rows], minlength=len(classes))
         few = [f"{counts[k]} of {classes[k]}" for k in np.flatnonzero(counts < _FEW_OF_A_CLASS)]
@@ -65,7 +67,7 @@ def too_few(
     return tuple(found)
 
 
-def listed(named: tuple[str, ...]) -> str:
+def first_names(named: tuple[str, ...]) -> str:
     """Return some names, and how many more there are."""
     more = len(named) - _MOST_NAMED
     some = ", ".join(named[:_MOST_NAMED])
@@ -82,6 +84,6 @@ def label_of(label: Any) -> Any:
     return label[1] if isinstance(label, tuple) else label
 
 
-def label_in(label: Any) -> str:
+def label_text(label: Any) -> str:
     """Return the label of a key of groups as text."""
     return str(label_of(label))

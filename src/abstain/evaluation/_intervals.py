@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
@@ -14,16 +16,34 @@ _SURPRISES = 16
 _MOST_SURPRISING = 4
 
 
+@dataclass(frozen=True, eq=False)
+class JudgedRows:
+    """Rows whose labels are known.
+
+    Attributes
+    ----------
+    codes, prediction : ndarray of shape (n,)
+        True and predicted columns.
+    proba : ndarray of shape (n, n_classes)
+        The probabilities that were decided by.
+    weight : ndarray of shape (n,) or None
+        How much each row counts.
+    """
+
+    codes: IntArray
+    proba: FloatArray
+    prediction: IntArray
+    weight: FloatArray | None
+
+    def value(self, metric: Metric) -> float:
+        """Return the metric of the rows."""
+        return metric.observed(
+            self.codes, self.proba, prediction=self.prediction, sample_weight=self.weight
+        )
+
+
 def realised_interval(
-    metric: Metric,
-    value: float,
-    *,
-    codes: IntArray,
-    proba: FloatArray,
-    prediction: IntArray,
-    weight: FloatArray | None,
-    level: float,
-    seed: int,
+    metric: Metric, value: float, judged: JudgedRows, *, level: float, seed: int
 ) -> tuple[float, float]:
     """Return where the metric of all rows of this kind lies, by a bootstrap of those there are.
 
@@ -32,12 +52,8 @@ def realised_interval(
     metric : Metric
     value : float
         What was realised.
-    codes, prediction : ndarray of shape (n,)
-        True and predicted columns.
-    proba : ndarray of shape (n, n_classes)
-        The probabilities that were decided by.
-    weight : ndarray of shape (n,) or None
-        How much each row counts.
+    judged : JudgedRows
+        The rows that there are.
     level : float
         How often the interval is to hold.
     seed : int
@@ -51,7 +67,8 @@ def realised_interval(
     """
     if not np.isfinite(value):
         return float("nan"), float("nan")
-    count = np.ones(len(codes)) if weight is None else weight
+    codes, proba, prediction = judged.codes, judged.proba, judged.prediction
+    count = np.ones(len(codes)) if judged.weight is None else judged.weight
     surprising, others, mass = _surprises(codes, proba)
     rows = RowSummary(
         np.ascontiguousarray(np.concatenate([proba, proba[surprising]])),

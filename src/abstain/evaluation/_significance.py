@@ -81,7 +81,8 @@ def best_methods(
     # A repeat in which a method has no value counts as its worst.
     table = table if greater_is_better else -table
     table = np.where(np.isnan(table), -np.inf, table)
-    wins = [sum(_beats(own, other) for other in table) for own in table]
+    won = [[_rank_sums(_difference(own, other)) for other in table] for own in table]
+    wins = [sum(1 if lost <= gained else -1 for gained, lost in row) for row in won]
     best = int(np.argmax(wins))
     top = table[best]
     if procedure == "paper":
@@ -137,11 +138,6 @@ def _difference(first: FloatArray, second: FloatArray) -> FloatArray:
     # What differs in the twelfth digit is the same number computed in another order.
     difference[np.abs(difference) < 1e-12] = 0.0
     return difference
-
-
-def _beats(own: FloatArray, other: FloatArray) -> int:
-    won, lost = _rank_sums(_difference(own, other))
-    return 1 if lost <= won else -1
 
 
 def _rank_sums(difference: FloatArray) -> tuple[float, float]:

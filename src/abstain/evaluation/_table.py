@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,7 +82,7 @@ class ResultTable:
 
     def to_text(self) -> str:
         """Return the table for a terminal; ``*`` marks the best of a column."""
-        lines = self._grid("{}*", reference=" ({})")
+        lines = self._grid("{}*")
         widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
         rows = [
             "  ".join(part.ljust(width) for part, width in zip(line, widths, strict=True)).rstrip()
@@ -94,17 +94,15 @@ class ResultTable:
 
     def to_markdown(self) -> str:
         """Return the table in Markdown; the best of a column are bold."""
-        lines = self._grid("**{}**", reference=" ({})", escaped=_markdown)
-        n_head = len(self.column_names)
-        heads = [" ".join(filter(None, parts)) for parts in zip(*lines[:n_head], strict=True)]
+        heads, lines = self._under_one_head("**{}**", name=_markdown)
         n_rows = len(self.row_names)
         rule = ["---"] * n_rows + ["---:"] * (len(heads) - n_rows)
-        body = [heads, rule, *lines[n_head:]]
+        body = [heads, rule, *lines]
         return "\n".join("| " + " | ".join(line) + " |" for line in body)
 
     def to_latex(self) -> str:
         """Return the table in LaTeX; the best of a column are bold."""
-        lines = self._grid(r"\textbf{{{}}}", reference=" ({})", escaped=_latex)
+        lines = self._grid(r"\textbf{{{}}}", name=_latex)
         n_head, n_rows = len(self.column_names), len(self.row_names)
         columns = "l" * n_rows + "r" * (len(lines[0]) - n_rows)
         body = [" & ".join(line).replace("±", r"$\pm$") + r" \\" for line in lines]
@@ -138,10 +136,8 @@ class ResultTable:
         return json.dumps(self.to_dict())
 
     def _repr_html_(self) -> str:
-        lines = self._grid("{} *", reference=" ({})")
-        n_head = len(self.column_names)
-        heads = [" ".join(filter(None, parts)) for parts in zip(*lines[:n_head], strict=True)]
-        return block("Results", self.title, table(heads, lines[n_head:]), _STARS)
+        heads, lines = self._under_one_head("{} *")
+        return block("Results", self.title, table(heads, lines), _STARS)
 
     def __repr__(self) -> str:
         rows, columns = (
@@ -150,25 +146,31 @@ class ResultTable:
         of = f" of {self.title!r}" if self.title else ""
         return f"<ResultTable{of}: {len(rows)} x {len(columns)}; print(table.to_text())>"
 
-    def _grid(
-        self, best: str, *, reference: str, escaped: Callable[[str], str] | None = None
-    ) -> list[list[str]]:
+    def _under_one_head(
+        self, best: str, *, name: Callable[[str], str] | None = None
+    ) -> tuple[list[str], list[list[str]]]:
+        """Return the names of the columns, each in one cell, and the lines below them."""
+        lines, n_head = self._grid(best, name=name), len(self.column_names)
+        heads = [" ".join(filter(None, parts)) for parts in zip(*lines[:n_head], strict=True)]
+        return heads, lines[n_head:]
+
+    def _grid(self, best: str, *, name: Callable[[str], str] | None = None) -> list[list[str]]:
         """Return the table as lines of text, the names of rows and columns included."""
-        name = _in_one_line if escaped is None else escaped
+        name = name or _in_one_line
         columns = list(dict.fromkeys(cell.column for cell in self.cells))
         rows = list(dict.fromkeys(cell.row for cell in self.cells))
         placed = {(cell.row, cell.column): cell for cell in self.cells}
         n_head = len(self.column_names)
         lines = [
             [
-                *map(name, _heads(self.row_names, last=k == n_head - 1)),
+                *(name(row) if k == n_head - 1 else "" for row in self.row_names),
                 *(name(column[k]) for column in columns),
             ]
             for k in range(n_head)
         ]
         for row in rows:
             found = [placed.get((row, column)) for column in columns]
-            lines.append([*map(name, row), *(_printed(cell, best, reference) for cell in found)])
+            lines.append([*map(name, row), *(_printed(cell, best) for cell in found)])
         return lines
 
 
@@ -183,16 +185,12 @@ def facts(cell: Cell) -> dict[str, Any]:
     return plain(found)  # type: ignore[no-any-return]
 
 
-def _heads(names: Sequence[str], *, last: bool) -> list[str]:
-    return list(names) if last else [""] * len(names)
-
-
-def _printed(cell: Cell | None, best: str, reference: str) -> str:
+def _printed(cell: Cell | None, best: str) -> str:
     if cell is None:
         return ""
     own = f"{cell.mean:.4f}" if np.isnan(cell.se) else f"{cell.mean:.4f}±{cell.se:.4f}"
     own = best.format(own) if cell.best else own
-    return own if cell.reference is None else own + reference.format(f"{cell.reference[0]:.4f}")
+    return own if cell.reference is None else f"{own} ({cell.reference[0]:.4f})"
 
 
 def _in_one_line(text: str) -> str:

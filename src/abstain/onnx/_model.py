@@ -9,10 +9,12 @@ import numpy as np
 
 import abstain
 from abstain._numerics import plain
-from abstain.onnx._calibrators import adapted, calibrated, checked
+from abstain._rowwise.program import adapted, both_columns
+from abstain.onnx._calibrators import calibrated, checked
 from abstain.onnx._choices import REGIONS, RULES
-from abstain.onnx._graph import Graph
+from abstain.onnx._graph import Graph, Value
 from abstain.policy import Policy
+from abstain.shift import ratio_of_priors
 
 OPSET = 18
 # Before each key of the metadata, so that a classifier's own are left alone.
@@ -65,16 +67,16 @@ def to_onnx(policy: Policy, *, columns: int | None = None, opset: int = OPSET) -
         policy.order.need_positive("`columns` is 1: the score is that of the positive class")
     graph = Graph(onnx, n_classes)
     scores, fit = checked(graph, policy, columns)
-    proba = adapted(graph, policy, calibrated(graph, policy, scores))
+    ratios = ratio_of_priors(policy.priors, policy.source_priors)
+    proba = both_columns(graph, adapted(graph, calibrated(graph, policy, scores), ratios))
     prediction = RULES[policy.rule.kind](graph, policy.rule, proba)
-    abstain = REGIONS[policy.region.kind](graph, policy.region, proba, prediction)
+    abstain = REGIONS[policy.region.kind](graph, policy.region, proba, lambda: prediction)
     types = onnx.TensorProto
-    told = graph.node("Where", fit, proba, graph.constant(np.nan))
+    told = graph.where(fit, proba, np.nan)
     graph.node("Cast", told, to=types.FLOAT, output="probabilities")
     labels, label_type = _labels(graph, policy)
     graph.node("Gather", labels, prediction, output="prediction")
-    unfit = graph.node("Squeeze", graph.node("Not", fit), graph.constant([1], np.int64))
-    graph.node("Or", abstain, unfit, output="abstain")
+    graph.node("Or", abstain, (~fit)[:, 0], output="abstain")
     tensor = onnx.helper.make_tensor_value_info
     made = onnx.helper.make_graph(
         graph.nodes,
@@ -205,20 +207,20 @@ def _score_output(model: Any, policy: Policy, output: str | None) -> Any:
     return fitting[0]
 
 
-def _labels(graph: Graph, policy: Policy) -> tuple[str, int]:
+def _labels(graph: Graph, policy: Policy) -> tuple[Value, int]:
     """Return the class labels as a constant, and their ONNX type."""
     types = graph.onnx.TensorProto
     labels = policy.classes
     whole = labels.dtype.kind in "iub"
     if whole and int(labels.max()) <= np.iinfo(np.int64).max:
-        return graph.constant(labels, np.int64), types.INT64
+        return graph.asarray(labels), types.INT64
     if labels.dtype.kind == "f":
-        return graph.constant(labels), types.DOUBLE
+        return graph.asarray(labels), types.DOUBLE
     name = "labels"
     # What no text may hold, half a character, is spelled out.
     text = [str(label).encode(errors="backslashreplace") for label in labels.tolist()]
     graph.constants.append(graph.onnx.helper.make_tensor(name, types.STRING, [len(text)], text))
-    return name, types.STRING
+    return Value(graph, name, 1), types.STRING
 
 
 def _package() -> Any:

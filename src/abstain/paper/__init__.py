@@ -11,7 +11,7 @@ from abstain.paper._figure1 import figure1
 from abstain.paper._kappa_convergence import kappa_convergence
 from abstain.paper._retinopathy import RETINOPATHY
 from abstain.paper._table_experiment import TableExperiment as TableExperiment
-from abstain.paper._table_result import TableResult as TableResult
+from abstain.paper._table_experiment import TableResult as TableResult
 
 __all__ = ["EXPERIMENTS", "Options"]
 

@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from abstain._inputs import FloatArray
 from abstain.metrics import AUROC, RankingMetric, SensitivityAtSpecificity
-from abstain.paper._experiment import Options
+from abstain.paper._experiment import Options, new_figure
 
 REPEATS = 100
 N_EXAMPLES = 1000
@@ -94,11 +94,9 @@ class Agreement:
 
     def save_figures(self, folder: Path) -> list[Path]:
         """Write the two histograms of correlations."""
-        from matplotlib.figure import Figure
-
         paths = []
         for name in ("spearman", "pearson"):
-            figure = Figure(figsize=(5, 3.2), layout="constrained")
+            figure = new_figure(5, 3.2)
             ax = figure.add_subplot()
             ax.hist(getattr(self, name), bins=30, color="tab:blue")
             ax.set_xlabel(f"{name.capitalize()} correlation")

@@ -16,23 +16,21 @@ from scipy.special import expit
 
 from abstain._inputs import FloatArray, IntArray
 from abstain.metrics import AUROC, SensitivityAtSpecificity
-from abstain.paper._data import read_arrays
-from abstain.paper._preparations import DefaultCalibration, adapted
+from abstain.paper._experiment import read_arrays
 from abstain.paper._published import Published
-from abstain.paper._table_experiment import TableExperiment
-from abstain.paper._trial import Prepare, Trial
+from abstain.paper._table_experiment import TableExperiment, printed_rows
+from abstain.paper._trial import DefaultCalibration, Prepare, Trial, adapted
 
 N_MODELS = 10
 
+#: What the paper compares its own method with.
+OTHERS = ("js-divergence", "distance-from-half", "class-thresholds", "dropout-variance")
 METHODS = (
     "delta-metric-sampled",
     "delta-metric",
     "delta-metric-joint",
     "delta-metric-optimal",
-    "js-divergence",
-    "distance-from-half",
-    "class-thresholds",
-    "dropout-variance",
+    *OTHERS,
 )
 
 
@@ -60,19 +58,13 @@ class _Predictions:
             },
         )
         n_test = len(stored["test_labels"])
-        stored |= read_arrays(
-            folder / f"{name}_mc.npz", {"test_mc_logits": (N_MODELS, None, n_test, *tail)}
-        )
-        of_task = {
-            key: array if task is None else array[..., task] for key, array in stored.items()
-        }
-        return cls(
-            valid_logits=of_task["valid_logits"],
-            valid_labels=of_task["valid_labels"].astype(np.intp),
-            test_logits=of_task["test_logits"],
-            test_labels=of_task["test_labels"].astype(np.intp),
-            draws=of_task["test_mc_logits"],
-        )
+        draws = {"test_mc_logits": (N_MODELS, None, n_test, *tail)}
+        stored |= read_arrays(folder / f"{name}_mc.npz", draws)
+        if task is not None:
+            stored = {key: array[..., task] for key, array in stored.items()}
+        for labels in ("valid_labels", "test_labels"):
+            stored[labels] = stored[labels].astype(np.intp)
+        return cls(draws=stored.pop("test_mc_logits"), **stored)
 
     def trial(
         self,
@@ -186,16 +178,6 @@ def _platt(logits: FloatArray, y: IntArray) -> Prepare:
     return lambda scores: _raw(slope * scores + intercept)
 
 
-def _rows(
-    prepared: tuple[str, str], own: str, once: tuple[str, ...]
-) -> frozenset[tuple[str, str]]:
-    """Return the paper's rows; some methods it prints with the first preparation only."""
-    names = (own, "js-divergence", "distance-from-half", "class-thresholds", "dropout-variance")
-    return frozenset(
-        (name, way) for name in names for way in prepared if way == prepared[0] or name not in once
-    )
-
-
 def _shifted(name: str, title: str, heading: str) -> TableExperiment:
     metric = SensitivityAtSpecificity(0.99)
     own = "delta-metric-sampled"
@@ -206,7 +188,7 @@ def _shifted(name: str, title: str, heading: str) -> TableExperiment:
         source=partial(_Shifted, name=name),
         metrics=(metric,),
         fractions=(0.3, 0.15),
-        paper_rows={metric.name: _rows(("adapted", "unadapted"), own, ())},
+        paper_rows={metric.name: printed_rows((own, *OTHERS), ("adapted", "unadapted"))},
         methods=METHODS,
         published=Published("tab:imdb_and_catdog", {metric.name: (heading, own)}),
     )
@@ -224,7 +206,7 @@ def _genomics(name: str, title: str, task: int) -> TableExperiment:
         metrics=(sensitivity, auroc),
         fractions=(0.3, 0.15),
         paper_rows={
-            metric: _rows(prepared, method, (method, "js-divergence"))
+            metric: printed_rows((method, *OTHERS), prepared, (method, "js-divergence"))
             for metric, method in own.items()
         },
         methods=METHODS,

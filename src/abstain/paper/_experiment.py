@@ -1,10 +1,13 @@
-"""What every reproduced experiment of the paper returns, and the list of them."""
+"""What every reproduced experiment of the paper returns, and how its data files are read."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
+
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Options:
     data: Path | None = None
     repeats: int | None = None
     methods: tuple[str, ...] = ()
-    extra_methods: tuple[str, ...] = field(default=())
+    extra_methods: tuple[str, ...] = ()
 
 
 class Result(Protocol):
@@ -45,9 +48,63 @@ class Result(Protocol):
         ...
 
 
-class Experiment(Protocol):
-    """A function that runs one experiment."""
+#: A function that runs one experiment.
+Experiment = Callable[[Options], Result]
 
-    def __call__(self, options: Options) -> Result:
-        """Run the experiment."""
-        ...
+
+def new_figure(width: float, height: float) -> Any:
+    """Return an empty figure of so many inches; the error names the extra where it is missing."""
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            "Figures need matplotlib, which comes with an extra: pip install 'abstain[plots]'"
+        ) from error
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def data_folder(options: Options, experiment: str) -> Path:
+    """Return the folder with the data files, or say that one is needed."""
+    if options.data is None:
+        raise ValueError(
+            f"The experiment {experiment!r} needs its data files: pass --data DIR with the folder "
+            f"that holds them. docs/paper.md describes their layout."
+        )
+    folder = Path(options.data)
+    if not folder.is_dir():
+        raise FileNotFoundError(f"There is no folder {folder}.")
+    return folder
+
+
+def read_arrays(path: Path, layout: Mapping[str, tuple[int | None, ...]]) -> dict[str, Any]:
+    """Read named arrays from an ``.npz`` file and check their shapes.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    layout : mapping of str to tuple
+        The shape of each array that is needed; None where any length will do.
+
+    Returns
+    -------
+    dict of str to ndarray
+    """
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"There is no file {path.name} in {path.parent}. It must hold the arrays "
+            f"{', '.join(layout)}; docs/paper.md describes the layout."
+        )
+    with np.load(path, allow_pickle=False) as stored:
+        missing = [name for name in layout if name not in stored.files]
+        if missing:
+            raise ValueError(f"{path} has no array {', '.join(missing)}; it has {stored.files}.")
+        arrays = {name: stored[name] for name in layout}
+    for name, shape in layout.items():
+        found = arrays[name].shape
+        # Any length will do where none is said.
+        filled = tuple(own if own is not None else n for own, n in zip(shape, found, strict=False))
+        if found != filled or len(found) != len(shape):
+            wanted = ", ".join("any" if length is None else str(length) for length in shape)
+            raise ValueError(f"{name} of {path} must have shape ({wanted}); got {found}.")
+    return arrays

@@ -16,7 +16,7 @@ from abstain._files import replacing
 from abstain._inputs import FloatArray, IntArray
 from abstain.datasets import simulate_binary_normal
 from abstain.metrics import AUROC, Accuracy, SensitivityAtSpecificity
-from abstain.paper._experiment import Options
+from abstain.paper._experiment import Options, new_figure
 from abstain.regions import Choice
 from abstain.selection import Selection
 from abstain.summaries import RowSummary
@@ -65,7 +65,7 @@ class Figure1:
                 "abstain": 0.0 if row == "base" else FRACTION,
                 "mean": value,
                 "se": None,
-                "best": value == max(found[metric] for found in self.values.values()),
+                "best": value == self._highest(metric),
                 "values": [value],
             }
             for row, by_metric in self.values.items()
@@ -77,6 +77,9 @@ class Figure1:
         }
         return {"experiment": "figure1", "repeats": 1, "cells": cells, "curves": curves}
 
+    def _highest(self, metric: str) -> float:
+        return max(found[metric] for found in self.values.values())
+
     def to_text(self) -> str:
         """Return the metrics of each curve as a table; ``*`` marks the best of a column."""
         lines = [
@@ -86,8 +89,7 @@ class Figure1:
         ]
         for row, by_metric in self.values.items():
             marks = [
-                f"{value:.4f}"
-                + ("*" if value == max(v[metric] for v in self.values.values()) else " ")
+                f"{value:.4f}" + ("*" if value == self._highest(metric) else " ")
                 for metric, value in by_metric.items()
             ]
             lines.append(f"{row:<28}" + "".join(f"{mark:>30}" for mark in marks))
@@ -95,13 +97,7 @@ class Figure1:
 
     def save_figures(self, folder: Path) -> list[Path]:
         """Draw the figure as the paper has it."""
-        try:
-            from matplotlib.figure import Figure
-        except ModuleNotFoundError as error:
-            raise ImportError(
-                "Figures need matplotlib, which comes with an extra: pip install 'abstain[plots]'"
-            ) from error
-        figure = Figure(figsize=(5.2, 4.8), layout="constrained")
+        figure = new_figure(5.2, 4.8)
         axes = figure.subplots()
         for row, (x, y) in self.curves.items():
             axes.plot(x, y, color=CURVES[row], label="before" if row == "base" else row)

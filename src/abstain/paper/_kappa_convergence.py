@@ -15,7 +15,7 @@ import numpy as np
 from abstain._inputs import FloatArray
 from abstain.datasets import simulate_four_class_normal
 from abstain.metrics import WeightedKappa
-from abstain.paper._experiment import Options
+from abstain.paper._experiment import Options, new_figure
 
 N_EXAMPLES = 10_000
 N_SAMPLES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -69,13 +69,7 @@ class KappaConvergence:
 
     def save_figures(self, folder: Path) -> list[Path]:
         """Write the paper's figure and return its path."""
-        try:
-            from matplotlib.figure import Figure
-        except ModuleNotFoundError as error:
-            raise ImportError(
-                "Figures need matplotlib, which comes with an extra: pip install 'abstain[plots]'"
-            ) from error
-        figure = Figure(figsize=(5.2, 4.2), layout="constrained")
+        figure = new_figure(5.2, 4.2)
         axes = figure.subplots()
         mean = self.differences.mean(axis=0)
         axes.loglog(self.n_samples, self.differences.T, color="#56B4E9", alpha=0.5, linewidth=1)

@@ -48,7 +48,9 @@ class _DeltaMetric:
         choice = variant.choose(
             proba, float(capacity), decision="optimal" if self.optimal else "argmax"
         )
-        return _ordering(choice, proba)
+        prediction = choice.rule.predict(proba)
+        score = choice.region.score(proba, prediction)
+        return Ordering(_nearness(choice, proba) if score is None else score, proba, prediction)
 
     def _variant(self, metric: Metric, seed: int) -> Metric:
         """Return the metric with the algorithm of this row."""
@@ -61,14 +63,6 @@ class _DeltaMetric:
             solver: Any = "joint" if self.joint or self.optimal else "marginal"
             return WeightedKappa(metric.weights, solver=solver, method=method, random_state=seed)
         return metric
-
-
-def _ordering(choice: Choice, proba: FloatArray) -> Ordering:
-    prediction = choice.rule.predict(proba)
-    score = choice.region.score(proba, prediction)
-    if score is None:
-        score = _nearness(choice, proba)
-    return Ordering(score, proba, prediction)
 
 
 def _nearness(choice: Choice, proba: FloatArray) -> FloatArray:

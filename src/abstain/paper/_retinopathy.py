@@ -19,15 +19,13 @@ from abstain._inputs import FloatArray, IntArray
 from abstain.calibration import (
     AutoCalibration,
     BiasCorrectedTemperatureScaling,
-    Calibrator,
     TemperatureScaling,
 )
 from abstain.metrics import WeightedKappa
-from abstain.paper._data import read_arrays
-from abstain.paper._preparations import DefaultCalibration, adapted
+from abstain.paper._experiment import read_arrays
 from abstain.paper._published import Published
-from abstain.paper._table_experiment import TableExperiment
-from abstain.paper._trial import Trial
+from abstain.paper._table_experiment import TableExperiment, printed_rows
+from abstain.paper._trial import DefaultCalibration, Prepare, Trial, adapted
 
 N_COPIES, N_GRADES = 8, 5
 # With label shift an eye of each grade is in the test set in this many of its copies.
@@ -35,15 +33,14 @@ COPIES_KEPT = np.array([1, 2, 5, 8, 8])
 # The least probability that is told from 0 when logarithms are taken.
 SMALLEST = 1e-30
 
+#: What the paper compares its own method with.
+OTHERS = ("js-divergence", "entropy", "max-probability", "dropout-variance")
 METHODS = (
     "delta-metric",
     "delta-metric-sampled",
     "delta-metric-joint",
     "delta-metric-optimal",
-    "js-divergence",
-    "entropy",
-    "max-probability",
-    "dropout-variance",
+    *OTHERS,
 )
 
 
@@ -84,17 +81,12 @@ class _Eyes:
             "calibrated": default.unadapted,
             "uncalibrated": lambda: _raw,
         }
+        kind = BiasCorrectedTemperatureScaling if self._shifted else TemperatureScaling
         # The paper's calibrators have no prior.
-        calibrate: Calibrator
+        calibrate = kind(scale="logits", prior_rows=0).fit(logits_val, y_val).predict_proba
+        ways: dict[str, Prepare] = {"calibrated": calibrate, "uncalibrated": _raw}
         if self._shifted:
-            calibrate = BiasCorrectedTemperatureScaling(scale="logits", prior_rows=0).fit(
-                logits_val, y_val
-            )
-            base = calibrate.predict_proba
-            ways = {"adapted": adapted(base, logits_val, logits), "unadapted": base}
-        else:
-            calibrate = TemperatureScaling(scale="logits", prior_rows=0).fit(logits_val, y_val)
-            ways = {"calibrated": calibrate.predict_proba, "uncalibrated": _raw}
+            ways = {"adapted": adapted(calibrate, logits_val, logits), "unadapted": calibrate}
         for prepared, prepare in ways.items():
             yield (
                 prepared,
@@ -104,9 +96,7 @@ class _Eyes:
                     prepare=prepare,
                     prepare_default=defaults[prepared],
                     y_val=y_val,
-                    proba_val=(_raw if prepared == "uncalibrated" else calibrate.predict_proba)(
-                        logits_val
-                    ),
+                    proba_val=(_raw if prepared == "uncalibrated" else calibrate)(logits_val),
                     draws=lambda: self._drawn(test),
                     seed=repeat,
                 ),
@@ -161,7 +151,6 @@ def _experiment(name: str, *, mean_of_draws: bool, shifted: bool) -> TableExperi
     prepared = ("adapted", "unadapted") if shifted else ("calibrated", "uncalibrated")
     # Without shift the paper prints its own two methods calibrated only.
     once = () if shifted else ("delta-metric", "js-divergence")
-    names = ("delta-metric", "js-divergence", "entropy", "max-probability", "dropout-variance")
     predicted = "mean of dropout draws" if mean_of_draws else "dropout off"
     return TableExperiment(
         name=name,
@@ -173,14 +162,7 @@ def _experiment(name: str, *, mean_of_draws: bool, shifted: bool) -> TableExperi
         source=partial(_Eyes, mean_of_draws=mean_of_draws, shifted=shifted),
         metrics=(metric,),
         fractions=(0.3, 0.25, 0.2, 0.15, 0.1),
-        paper_rows={
-            metric.name: frozenset(
-                (method, way)
-                for method in names
-                for way in prepared
-                if way == prepared[0] or method not in once
-            )
-        },
+        paper_rows={metric.name: printed_rows(("delta-metric", *OTHERS), prepared, once)},
         methods=METHODS,
         published=Published(
             f"tab:dr_{'no' if mean_of_draws else 'yes'}weightrescale_"

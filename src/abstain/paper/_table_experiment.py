@@ -6,27 +6,82 @@ both, at each fraction withheld.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from abstain._numerics import progress
 from abstain.evaluation import Cell, ResultTable, best_methods
 from abstain.metrics import Metric
-from abstain.paper._data import data_folder, files_are_there
-from abstain.paper._experiment import Options
+from abstain.paper._experiment import Options, data_folder
 from abstain.paper._methods import METHODS, Method, own_method
 from abstain.paper._published import Printed, Published, read_published
-from abstain.paper._table_result import TableResult
 from abstain.paper._trial import Trial
 
 OPTIMAL = "delta-metric-optimal"
 
 Row = tuple[str, str]
 Column = tuple[str, float]
+
+
+@dataclass(frozen=True)
+class TableResult:
+    """A table of the paper, rerun.
+
+    Parameters
+    ----------
+    experiment : str
+        Its name.
+    repeats : int
+        How many repeats were run.
+    table : ResultTable
+        The cells.
+    """
+
+    experiment: str
+    repeats: int
+    table: ResultTable
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the outcome as plain data (what ``--json`` prints)."""
+        cells = [
+            {
+                "metric": cell["metric"],
+                "method": cell["method"],
+                "prepared": cell["prepared"],
+                "abstain": _fraction(cell["abstain"]),
+                **{key: cell[key] for key in ("mean", "se", "best", "values")},
+            }
+            for cell in self.table.to_dict()["cells"]
+        ]
+        return {"experiment": self.experiment, "repeats": self.repeats, "cells": cells}
+
+    def to_text(self) -> str:
+        """Return the outcome as a table for people."""
+        return f"{self.table.to_text()}\n\n{self._legend()}"
+
+    def to_markdown(self) -> str:
+        """Return the outcome as a Markdown table."""
+        return f"{self.table.to_markdown()}\n\n{self._legend().replace('* best', 'bold: best')}"
+
+    def save_figures(self, folder: Path) -> list[Path]:
+        """Write nothing: a table has no figures."""
+        return []
+
+    def _legend(self) -> str:
+        known = any(cell.reference is not None for cell in self.table.cells)
+        return (
+            f"Mean and standard error over {self.repeats} repeats; * best of the column, by the "
+            f"paper's signed-rank procedure."
+            f"{' In brackets what the paper prints.' if known else ''}"
+        )
+
+
+def _fraction(printed: str) -> float:
+    return 0.0 if printed == "base" else int(printed[1:-1]) / 100
 
 
 class Source(Protocol):
@@ -37,12 +92,16 @@ class Source(Protocol):
         ...
 
 
-class Opener(Protocol):
-    """Opens the data of an experiment."""
-
-    def __call__(self, folder: Path) -> Source:
-        """Read the files in the folder."""
-        ...
+def printed_rows(
+    methods: tuple[str, ...], prepared: tuple[str, str], once: tuple[str, ...] = ()
+) -> frozenset[Row]:
+    """Return the paper's rows; some methods it prints with the first preparation only."""
+    return frozenset(
+        (name, way)
+        for name in methods
+        for way in prepared
+        if way == prepared[0] or name not in once
+    )
 
 
 @dataclass(frozen=True)
@@ -76,7 +135,7 @@ class TableExperiment:
     name: str
     title: str
     files: tuple[str, ...]
-    source: Opener
+    source: Callable[[Path], Source]
     metrics: tuple[Metric, ...]
     fractions: tuple[float, ...]
     paper_rows: Mapping[str, frozenset[Row]]
@@ -86,7 +145,7 @@ class TableExperiment:
 
     def available(self, folder: Path) -> bool:
         """Tell whether the data files are in the folder."""
-        return files_are_there(folder, self.files)
+        return all((folder / name).is_file() for name in self.files)
 
     def __call__(self, options: Options) -> TableResult:
         """Run the experiment."""
@@ -144,10 +203,12 @@ class TableExperiment:
         repeats: int,
         published: Mapping[tuple[str, str, str, float], Printed],
     ) -> TableResult:
-        best = {place for column in self._columns(values) for place in self._best(values, column)}
+        columns = dict.fromkeys(column for _, column in values if column[1] > 0)
+        best = {place for column in columns for place in self._best(values, column)}
+        rank = {name: number for number, name in enumerate(self.methods)}
         cells = []
         # As the paper prints: a row per method and preparation.
-        for row, column in sorted(values, key=lambda place: self._rank(place[0])):
+        for row, column in sorted(values, key=lambda place: rank.get(place[0][0], len(rank))):
             printed = published.get((column[0], *row, column[1]))
             cells.append(
                 Cell(
@@ -162,13 +223,6 @@ class TableExperiment:
             tuple(cells), ("method", "prepared"), ("metric", "abstain"), self.title
         )
         return TableResult(self.name, repeats, table)
-
-    def _rank(self, row: Row) -> int:
-        return self.methods.index(row[0]) if row[0] in self.methods else len(self.methods)
-
-    @staticmethod
-    def _columns(values: Mapping[tuple[Row, Column], list[float]]) -> list[Column]:
-        return [column for column in dict.fromkeys(place[1] for place in values) if column[1] > 0]
 
     def _best(
         self, values: Mapping[tuple[Row, Column], list[float]], column: Column

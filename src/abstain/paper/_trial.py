@@ -1,7 +1,8 @@
 """One repeat of an experiment under one preparation of the probabilities, and how it is judged.
 
-A method orders the rows; the last of the order are kept and the metric is computed on them. The
-rows are in random order, so that ties are not broken by how the data were put together.
+Logits become probabilities: calibrated, adapted or neither. A method orders the rows; the last of
+the order are kept and the metric is computed on them. The rows are in random order, so that ties
+are not broken by how the data were put together.
 """
 
 from __future__ import annotations
@@ -12,13 +13,18 @@ from functools import cached_property
 
 import numpy as np
 
+from abstain import calibration
 from abstain._inputs import FloatArray, IntArray
 from abstain.metrics import Metric
 from abstain.rules import Argmax
 from abstain.scores import dropout_variance
+from abstain.shift import MaximumLikelihoodShift, adapt_proba
 
 #: Turns logits into probabilities: calibrated, adapted or neither.
 Prepare = Callable[[FloatArray], FloatArray]
+# When the paper's EM stops: no proportion moved by more, or after this many rounds. It stops short
+# of the maximum of the likelihood where a class is rare, and that shows in the third decimal.
+_TOLERANCE, _MOST_ROUNDS = 1e-6, 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,3 +115,52 @@ class Trial:
         return metric.observed(
             self.y[kept], ordering.proba[kept], prediction=ordering.prediction[kept]
         )
+
+
+def adapted(calibrate: Prepare, logits_val: FloatArray, logits: FloatArray) -> Prepare:
+    """Return the calibration followed by adapting to the test rows as the paper does, by EM."""
+    source = calibrate(logits_val).mean(axis=0)
+    proba = calibrate(logits)
+    priors = source
+    for _ in range(_MOST_ROUNDS):
+        before, priors = priors, adapt_proba(proba, priors / source).mean(axis=0)
+        if np.abs(priors - before).max() <= _TOLERANCE:
+            break
+    weights = priors / source
+    return lambda scores: adapt_proba(calibrate(scores), weights)
+
+
+@dataclass(frozen=True, eq=False)
+class DefaultCalibration:
+    """The library's default calibration of one repeat, fitted when first asked for.
+
+    Parameters
+    ----------
+    logits_val, y_val : ndarray
+        Logits and labels of the validation rows.
+    logits : ndarray
+        Logits of the test rows.
+    kind : callable
+        Returns the name of the calibration; the default picks by cross-validation.
+    """
+
+    logits_val: FloatArray
+    y_val: IntArray
+    logits: FloatArray
+    kind: Callable[[], str] = lambda: "auto"
+
+    @cached_property
+    def _calibrate(self) -> Prepare:
+        calibrator = calibration.get(self.kind(), scale="logits")
+        return calibrator.fit(self.logits_val, self.y_val).predict_proba
+
+    def unadapted(self) -> Prepare:
+        """Return the calibration alone."""
+        return self._calibrate
+
+    def adapted(self) -> Prepare:
+        """Return the calibration followed by adapting to the test rows."""
+        calibrate = self._calibrate
+        shift = MaximumLikelihoodShift()
+        shift.fit(calibrate(self.logits_val), calibrate(self.logits))
+        return lambda scores: shift.transform(calibrate(scores))

@@ -13,9 +13,9 @@ from abstain import metrics as metric_registry
 from abstain._inputs import FloatArray, IntArray, check_budget, check_seed, rows_of
 from abstain.decisions import Decisions, check_decisions
 from abstain.estimation import LEVEL, Replicates, drawn_choice
+from abstain.evaluation import JudgedRows
 from abstain.metrics import BudgetCurve, Decision, Metric
-from abstain.plots._rows import Classes, Rows
-from abstain.plots._style import SERIES, new_axes, shown
+from abstain.plots._display import SERIES, Classes, Display, Rows, as_label, new_axes
 from abstain.selection import Selection
 from abstain.shift import ratio_of_priors
 from abstain.summaries import LabelledSummary
@@ -48,7 +48,7 @@ class AbstentionCurve:
     level: float = LEVEL
 
 
-class AbstentionCurveDisplay:
+class AbstentionCurveDisplay(Display):
     """The metric of the kept rows against the budget, for one or several methods.
 
     Lines are estimated without labels, with their intervals as bands; where labels are given,
@@ -82,9 +82,6 @@ class AbstentionCurveDisplay:
     >>> sorted(display.curves)  # doctest: +SKIP
     ['delta-metric', 'max-probability']
     """
-
-    ax_: Any
-    figure_: Any
 
     def __init__(
         self, budgets: ArrayLike, curves: dict[str, AbstentionCurve], metric: Metric
@@ -139,7 +136,7 @@ class AbstentionCurveDisplay:
         """
         check_decisions(decisions)
         policy = decisions.policy
-        way = _Way(
+        judge = _Judge(
             decisions.metric,
             (policy.selection or Selection()).decision,
             decisions.seed,
@@ -149,7 +146,7 @@ class AbstentionCurveDisplay:
             ratio_of_priors(policy.priors, policy.source_priors),
         )
         rows = Rows.of_decisions(decisions, y_true)
-        return cls._of(rows, way, budgets, methods).plot(ax=ax)
+        return cls._of(rows, judge, budgets, methods).plot(ax=ax)
 
     @classmethod
     def from_predictions(
@@ -195,22 +192,24 @@ class AbstentionCurveDisplay:
         rows = Rows.of_predictions(
             y_true, proba, nobody, sample_weight=sample_weight, classes=classes
         )
-        way = _Way(metric_registry.get(metric), decision, check_seed(random_state))
-        return cls._of(rows, way, budgets, methods).plot(ax=ax)
+        judge = _Judge(metric_registry.get(metric), decision, check_seed(random_state))
+        return cls._of(rows, judge, budgets, methods).plot(ax=ax)
 
     @classmethod
-    def _of(cls, rows: Rows, way: _Way, budgets: Sequence[float], methods: Sequence[str]) -> Self:
+    def _of(
+        cls, rows: Rows, judge: _Judge, budgets: Sequence[float], methods: Sequence[str]
+    ) -> Self:
         allowed = [check_budget(budget, name="budgets") for budget in budgets]
         if not allowed or not methods:
             raise ValueError("`budgets` and `methods` must each have at least one entry.")
-        if way.metric.binary_only:
-            rows.check_binary(f"`metric` {way.metric.name!r} is")
-        if way.metric.of_positive and len(rows.classes) == 2:
-            rows.check_positive(f"`metric` {way.metric.name!r} is")
-        curves = {method: way.curve(rows, method, allowed) for method in methods}
+        if judge.metric.binary_only:
+            rows.check_binary(f"`metric` {judge.metric.name!r} is")
+        if judge.metric.of_positive and len(rows.classes) == 2:
+            rows.check_positive(f"`metric` {judge.metric.name!r} is")
+        curves = {method: judge.curve(rows, method, allowed) for method in methods}
         total = len(rows.proba) if rows.weight is None else float(rows.weight.sum())
         fractions = [one / total if isinstance(one, int) else one for one in allowed]
-        return cls(fractions, curves, way.metric)
+        return cls(fractions, curves, judge.metric)
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the curves."""
@@ -222,7 +221,9 @@ class AbstentionCurveDisplay:
             self.ax_.fill_between(
                 percent, *curve.intervals.T, color=color, alpha=0.15, linewidth=0
             )
-            self.ax_.plot(percent, curve.estimated, color=color, marker=marker, label=shown(name))
+            self.ax_.plot(
+                percent, curve.estimated, color=color, marker=marker, label=as_label(name)
+            )
             if curve.realised is not None:
                 realised = True
                 self.ax_.plot(
@@ -239,7 +240,7 @@ class AbstentionCurveDisplay:
         better = "" if self.metric.greater_is_better else " (lower is better)"
         self.ax_.set(
             xlabel="budget: largest share withheld, in percent",
-            ylabel=f"{shown(self.metric.name)} of the kept rows{better}",
+            ylabel=f"{as_label(self.metric.name)} of the kept rows{better}",
             title="What abstaining buys",
         )
         self.ax_.grid(color="0.92")
@@ -249,7 +250,7 @@ class AbstentionCurveDisplay:
 
 
 @dataclass(frozen=True, eq=False)
-class _Way:
+class _Judge:
     """How rows are chosen and judged."""
 
     metric: Metric
@@ -293,14 +294,6 @@ class _Way:
             prediction, abstain = choice.apply(rows.proba)
             kept = ~abstain
             weight = None if rows.weight is None else rows.weight[kept]
-            values.append(
-                self.metric.observed(
-                    codes[kept],
-                    rows.proba[kept],
-                    prediction=prediction[kept],
-                    sample_weight=weight,
-                )
-                if kept.any()
-                else float("nan")
-            )
+            part = JudgedRows(codes[kept], rows.proba[kept], prediction[kept], weight)
+            values.append(part.value(self.metric) if kept.any() else float("nan"))
         return np.array(values)

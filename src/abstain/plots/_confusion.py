@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from abstain._inputs import FloatArray
-from abstain.plots._decisions_display import DecisionsDisplay
-from abstain.plots._rows import Rows
-from abstain.plots._style import new_axes, shown
+from abstain.plots._display import DecisionsDisplay, Rows, as_label, new_axes
 
 # With more classes than these, the numbers in the cells could not be read.
 MOST_WRITTEN = 12
@@ -97,7 +95,7 @@ class ConfusionAbstentionDisplay(DecisionsDisplay):
             self.ax_.axvline(place, color="white", linewidth=6 if place == k - 0.5 else 1)
         if k <= MOST_WRITTEN:
             self._write_cells(shares)
-        names = [shown(name) for name in self.classes.tolist()]
+        names = [as_label(name) for name in self.classes.tolist()]
         self.ax_.set_xticks(range(k + 1), [*names, "withheld"])
         self.ax_.set_yticks(range(k), names)
         self.ax_.tick_params(length=0)

@@ -11,8 +11,7 @@ from sklearn.base import clone
 from abstain import shift as shift_estimators
 from abstain._inputs import FloatArray, check_labels, check_proba, read_labelled_proba
 from abstain.decisions import Decisions, check_decisions
-from abstain.plots._rows import Classes
-from abstain.plots._style import COLORS, new_axes, shown
+from abstain.plots._display import COLORS, Classes, Display, as_label, new_axes
 from abstain.shift import ShiftEstimator
 from abstain.summaries import summarise
 
@@ -20,7 +19,7 @@ from abstain.summaries import summarise
 MANY_CLASSES = 6
 
 
-class PriorsDisplay:
+class PriorsDisplay(Display):
     """Class proportions of the source and of the target, with a 90% interval of the latter.
 
     Make one with :meth:`from_decisions`, :meth:`from_estimator` or :meth:`from_predictions`.
@@ -50,9 +49,6 @@ class PriorsDisplay:
     >>> display.plot().ax_.get_ylabel()  # doctest: +SKIP
     'share of the rows'
     """
-
-    ax_: Any
-    figure_: Any
 
     def __init__(
         self,
@@ -108,16 +104,12 @@ class PriorsDisplay:
         check_decisions(decisions)
         again = _estimated_again(decisions)
         n, weight = len(decisions), decisions.sample_weight
-        true = None
-        if y_true is not None:
-            codes = check_labels(y_true, classes=decisions.classes, n_rows=n, name="y_true")
-            true = _frequencies(codes, weight, len(decisions.classes))
         display = cls(
             decisions.classes,
             decisions.source_priors,
             decisions.priors if again is None else again.priors_,
             None if again is None else _interval(again, decisions.seed),
-            true,
+            _frequencies(y_true, decisions.classes, n, "y_true", weight),
         )
         return display.plot(ax=ax)
 
@@ -158,16 +150,12 @@ class PriorsDisplay:
         )
         target = check_proba(proba_target, name="proba_target", n_classes=len(columns))
         estimator = clone(shift_estimators.get(shift)).fit(source, target, codes)
-        true = None
-        if y_target is not None:
-            found = check_labels(y_target, classes=columns, n_rows=len(target), name="y_target")
-            true = _frequencies(found, None, len(columns))
         display = cls(
             columns,
             estimator.source_priors_,
             estimator.priors_,
             _interval(estimator, random_state),
-            true,
+            _frequencies(y_target, columns, len(target), "y_target"),
         )
         return display.plot(ax=ax)
 
@@ -193,7 +181,7 @@ class PriorsDisplay:
             )  # fmt: skip
         self.ax_.set(ylabel="share of the rows", title="Class proportions", ylim=(0, None))
         many = len(place) > MANY_CLASSES
-        self.ax_.set_xticks(place, [shown(name) for name in self.classes.tolist()])
+        self.ax_.set_xticks(place, [as_label(name) for name in self.classes.tolist()])
         self.ax_.tick_params(axis="x", rotation=45 if many else 0)
         # Room for the legend above the tallest bar.
         self.ax_.margins(y=0.25)
@@ -231,7 +219,17 @@ def _interval(estimator: ShiftEstimator, seed: int) -> FloatArray:
     return ends
 
 
-def _frequencies(codes: NDArray[np.intp], weight: FloatArray | None, n_classes: int) -> FloatArray:
-    counts = np.bincount(codes, weights=weight, minlength=n_classes).astype(np.float64)
+def _frequencies(
+    y: ArrayLike | None,
+    classes: NDArray[Any],
+    n: int,
+    name: str,
+    weight: FloatArray | None = None,
+) -> FloatArray | None:
+    """Return how frequent each class is among true labels; None where there are none."""
+    if y is None:
+        return None
+    codes = check_labels(y, classes=classes, n_rows=n, name=name)
+    counts = np.bincount(codes, weights=weight, minlength=len(classes)).astype(np.float64)
     frequencies: FloatArray = counts / counts.sum()
     return frequencies

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from abstain._inputs import FloatArray, Mask
-from abstain.plots._decisions_display import DecisionsDisplay
-from abstain.plots._rows import Rows
-from abstain.plots._style import COLORS, new_axes, shown
+from abstain.plots._display import COLORS, DecisionsDisplay, Rows, as_label, new_axes
 
 N_BINS = 40
 # More stretches than these are no region to shade but rows among others.
 MOST_STRETCHES = 6
 
 
+@dataclass(eq=False, repr=False)
 class RegionDisplay(DecisionsDisplay):
     """Histogram of the positive class's probability, the withheld rows marked.
 
@@ -56,22 +56,13 @@ class RegionDisplay(DecisionsDisplay):
     [(0.1, 0.1), (0.9, 0.9)]
     """
 
-    def __init__(
-        self,
-        p: FloatArray,
-        abstain: Mask,
-        *,
-        positive: FloatArray,
-        negative: FloatArray,
-        estimated: bool = True,
-        positive_label: Any = 1,
-    ) -> None:
-        self.p = p
-        self.abstain = abstain
-        self.positive = positive
-        self.negative = negative
-        self.estimated = estimated
-        self.positive_label = positive_label
+    p: FloatArray
+    abstain: Mask
+    _: KW_ONLY
+    positive: FloatArray
+    negative: FloatArray
+    estimated: bool = True
+    positive_label: Any = 1
 
     @classmethod
     def _of(cls, rows: Rows) -> Self:
@@ -109,7 +100,7 @@ class RegionDisplay(DecisionsDisplay):
         )
         self._mark_withheld(edges)
         self.ax_.set(
-            xlabel=f"probability of class {shown(self.positive_label)}",
+            xlabel=f"probability of class {as_label(self.positive_label)}",
             ylabel="rows",
             title="Who is withheld",
             xlim=(0, 1),

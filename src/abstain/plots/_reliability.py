@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from abstain._inputs import FloatArray, check_sample_weight, read_labelled_proba
 from abstain._numerics import Strategy, bin_numbers, clopper_pearson
 from abstain.calibration import Calibrator
-from abstain.plots._style import COLORS, new_axes, shown
+from abstain.plots._display import COLORS, Classes, Display, as_label, new_axes
 
 
-class ReliabilityDisplay:
+@dataclass(eq=False, repr=False)
+class ReliabilityDisplay(Display):
     """Frequency against probability in bins, with intervals and the share of rows in each bin.
 
     Make one with :meth:`from_predictions` or :meth:`from_estimator`.
@@ -48,25 +49,13 @@ class ReliabilityDisplay:
     'probability of the positive class'
     """
 
-    ax_: Any
-    figure_: Any
-
-    def __init__(
-        self,
-        probability: FloatArray,
-        frequency: FloatArray,
-        intervals: FloatArray,
-        mass: FloatArray,
-        *,
-        what: str,
-        name: str | None = None,
-    ) -> None:
-        self.probability = probability
-        self.frequency = frequency
-        self.intervals = intervals
-        self.mass = mass
-        self.what = what
-        self.name = name
+    probability: FloatArray
+    frequency: FloatArray
+    intervals: FloatArray
+    mass: FloatArray
+    _: KW_ONLY
+    what: str
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -97,7 +86,7 @@ class ReliabilityDisplay:
         proba: ArrayLike,
         *,
         sample_weight: ArrayLike | None = None,
-        classes: Sequence[Any] | NDArray[Any] | None = None,
+        classes: Classes = None,
         n_bins: int = 10,
         strategy: Strategy = "width",
         name: str | None = None,
@@ -171,10 +160,10 @@ class ReliabilityDisplay:
             markersize=4,
             linewidth=1.2,
             capsize=2,
-            label=shown(self.name) if self.name else "observed, 90% interval",
+            label=as_label(self.name) if self.name else "observed, 90% interval",
         )
         self.ax_.set(
-            xlabel=f"probability of {shown(self.what)}",
+            xlabel=f"probability of {as_label(self.what)}",
             ylabel="frequency",
             title="Reliability",
             xlim=(-0.02, 1.02),

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from abstain._inputs import FloatArray
-from abstain.plots._decisions_display import DecisionsDisplay
-from abstain.plots._rows import Rows
-from abstain.plots._style import COLORS, new_axes
+from abstain.plots._display import COLORS, DecisionsDisplay, Rows, new_axes
 
 Curve = tuple[FloatArray, FloatArray]
 
 
+@dataclass(eq=False, repr=False)
 class RocAbstentionDisplay(DecisionsDisplay):
     """ROC curves of all rows and of the kept rows, and the stretch that is withheld.
 
@@ -45,11 +45,11 @@ class RocAbstentionDisplay(DecisionsDisplay):
     (array([0., 0., 1.]), array([0., 1., 1.]))
     """
 
-    def __init__(self, before: Curve, after: Curve, withheld: Curve, *, estimated: bool) -> None:
-        self.before = before
-        self.after = after
-        self.withheld = withheld
-        self.estimated = estimated
+    before: Curve
+    after: Curve
+    withheld: Curve
+    _: KW_ONLY
+    estimated: bool
 
     @classmethod
     def _of(cls, rows: Rows) -> Self:
@@ -93,16 +93,13 @@ def _roc(
     """Return false- and true-positive rates and thresholds, from the highest threshold down."""
     order = np.argsort(-p, kind="stable")
     last_of_tie = np.append(np.diff(p[order]) != 0, True)
-    true_rate = np.cumsum(positive[order])[last_of_tie] / max(positive.sum(), np.finfo(float).tiny)
-    false_rate = np.cumsum(negative[order])[last_of_tie] / max(
-        negative.sum(), np.finfo(float).tiny
+    false_rate, true_rate = (
+        np.cumsum(mass[order])[last_of_tie] / max(mass.sum(), np.finfo(float).tiny)
+        for mass in (negative, positive)
     )
-    thresholds = p[order][last_of_tie]
-    return (
-        np.insert(false_rate, 0, 0.0),
-        np.insert(true_rate, 0, 0.0),
-        np.insert(thresholds, 0, np.inf),
-    )
+    begins = ((false_rate, 0.0), (true_rate, 0.0), (p[order][last_of_tie], np.inf))
+    x, y, thresholds = (np.insert(values, 0, first) for values, first in begins)
+    return x, y, thresholds
 
 
 def _stretches(curve: tuple[FloatArray, FloatArray, FloatArray], withheld: FloatArray) -> Curve:
@@ -113,6 +110,5 @@ def _stretches(curve: tuple[FloatArray, FloatArray, FloatArray], withheld: Float
     first = ~inside & np.append(inside[1:], False)
     points = np.flatnonzero(inside | first)
     breaks = np.flatnonzero(first[points])[1:]
-    return np.insert(false_rate[points], breaks, np.nan), np.insert(
-        true_rate[points], breaks, np.nan
-    )
+    x, y = (np.insert(rate[points], breaks, np.nan) for rate in (false_rate, true_rate))
+    return x, y

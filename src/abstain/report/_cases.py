@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._inputs import IntArray, both_columns, group_codes, group_names
+from abstain._inputs import IntArray, both_columns, group_codes, group_names, row_names
 from abstain.decisions import Decisions
 from abstain.report._steps import Slider
+
+if TYPE_CHECKING:
+    from abstain.report._report import Report
 
 # A row of the page takes 15 bytes and its id; more of them than this would not open quickly.
 MOST_CASES = 1_000_000
@@ -36,19 +40,51 @@ def group_numbers(groups: ArrayLike | None, n_rows: int) -> Groups | None:
     return listed, np.minimum(rank[numbers], len(listed) - 1).astype(np.intp)
 
 
-def cases(
-    decisions: Decisions,
-    slider: Slider,
-    *,
-    ids: list[Any] | None,
-    id_name: str,
-    groups: Groups | None,
-    group_name: str,
-) -> dict[str, Any]:
+@dataclass(frozen=True, eq=False)
+class PageRows:
+    """The rows that every figure is about: those that have a score and no known label.
+
+    Attributes
+    ----------
+    decisions : Decisions
+        What was decided about them.
+    ids : list or None
+        What they are called; None where they have numbers alone.
+    groups : (list of str, ndarray) or None
+        Names of groups, and the number of each row's.
+    positions : ndarray of int or None
+        Where they stood in what came; None where they are all.
+    """
+
+    decisions: Decisions
+    ids: list[Any] | None
+    groups: Groups | None
+    positions: IntArray | None = None
+
+    @classmethod
+    def of(cls, report: Report) -> Self:
+        """Return the rows of a report, and what is known of them."""
+        decisions, n = report.decisions, len(report.decisions)
+        ids = None if report.ids is None else row_names(report.ids, n_rows=n, name="ids")
+        groups = group_numbers(report.groups, n)
+        if decisions.scored is decisions:
+            return cls(decisions, ids, groups)
+        at, came = decisions.scored_at, decisions.rows
+        positions = at if came is None else came[at]
+        return cls(
+            decisions.scored,
+            positions.tolist() if ids is None else [ids[k] for k in at.tolist()],
+            None if groups is None else (groups[0], groups[1][at]),
+            positions,
+        )
+
+
+def cases(about: PageRows, slider: Slider, *, id_name: str, group_name: str) -> dict[str, Any]:
     """Return the cases that any position of the slider refers.
 
     Each comes with a whole number whose binary digit k tells whether position k refers it.
     """
+    decisions, ids, groups = about.decisions, about.ids, about.groups
     rows = np.flatnonzero(slider.marks)
     total = len(rows)
     # What was decided comes first, should not all of them fit.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from abstain._inputs import FloatArray
-from abstain.report._view import Seen
+from abstain.report._view import Effect
 from abstain.summaries import BatchSummary
 
 N_BINS = 40
@@ -41,11 +41,11 @@ def roc_points(kept: BatchSummary) -> dict[str, list[float]] | None:
     return {"x": false[picked].round(4).tolist(), "y": true[picked].round(4).tolist()}
 
 
-def confusion(seen: Seen) -> FloatArray:
+def confusion(effect: Effect) -> FloatArray:
     """Return the expected confusion matrix of what is kept, as the rule predicts it."""
-    kept = seen.kept
+    kept = effect.kept
     mass = kept.proba if kept.weight is None else kept.proba * kept.weight[:, None]
-    matrix: FloatArray = mass.T @ np.eye(mass.shape[1])[seen.prediction[~seen.withheld]]
+    matrix: FloatArray = mass.T @ np.eye(mass.shape[1])[effect.prediction[~effect.withheld]]
     return matrix
 
 
@@ -80,12 +80,12 @@ def proportions(kept: BatchSummary) -> list[float] | None:
     return (kept.class_sums / total).tolist() if total > 0 else None
 
 
-def histogram(seen: Seen, score: FloatArray | None, label: str, n_rows: int) -> dict[str, Any]:
+def histogram(effect: Effect, score: FloatArray | None, label: str, n_rows: int) -> dict[str, Any]:
     """Return how many rows lie in each bin, as they weigh, and how many of them are withheld.
 
     Parameters
     ----------
-    seen : Seen
+    effect : Effect
         What is drawn.
     score : ndarray or None
         What withholding is worth, of more than two classes; None for the probability of the
@@ -95,15 +95,17 @@ def histogram(seen: Seen, score: FloatArray | None, label: str, n_rows: int) -> 
     n_rows : int
         How many rows there are.
     """
-    proba, withheld = seen.summary.proba, seen.withheld
+    proba, withheld = effect.summary.proba, effect.withheld
     low, high, threshold = 0.0, 1.0, None
-    values = proba[:, 1] if proba.shape[1] == 2 else proba[np.arange(len(proba)), seen.prediction]
+    values = (
+        proba[:, 1] if proba.shape[1] == 2 else proba[np.arange(len(proba)), effect.prediction]
+    )
     if score is not None:
         values, low = score, float(score.min())
         high = max(float(score.max()), np.nextafter(low, np.inf))
         threshold = float(score[withheld].min()) if withheld.any() else None
     bins = ((values - low) / (high - low) * N_BINS).astype(np.intp).clip(0, N_BINS - 1)
-    weight = np.ones(len(bins)) if seen.summary.weight is None else seen.summary.weight
+    weight = np.ones(len(bins)) if effect.summary.weight is None else effect.summary.weight
     every, taken = (
         np.bincount(bins, weights=weight * rows, minlength=N_BINS) * (n_rows / weight.sum())
         for rows in (True, withheld)

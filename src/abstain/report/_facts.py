@@ -2,95 +2,77 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
+import platform
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from abstain._inputs import row_names
+import abstain
 from abstain._numerics import plain
 from abstain.decisions import Decisions
-from abstain.metrics import Metric
-from abstain.report._cases import cases, group_numbers
-from abstain.report._costs import costs
-from abstain.report._moved import moved
-from abstain.report._origin import origin
+from abstain.metrics import ExpectedCost
+from abstain.report._cases import PageRows, cases
+from abstain.report._movement import movement
 from abstain.report._steps import slider
-from abstain.report._trust import trust
-from abstain.report._validation import read_validation
-from abstain.report._verdicts import DOUBTFUL, verdict_on_intervals
+from abstain.report._trust import read_validation, trust
 from abstain.report._view import View
-from abstain.report._words import metric_title, percent, value_in_words
-from abstain.summaries import LabelledSummary
+from abstain.report._words import (
+    DOUBTFUL,
+    metric_title,
+    percent,
+    value_in_words,
+    verdict_on_intervals,
+)
+
+if TYPE_CHECKING:
+    from abstain.report._report import Report
 
 # 3: verdicts, the positive class, confusions of many classes as a list of the largest.
 SCHEMA_VERSION = 3
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
-def facts_of(
-    decisions: Decisions,
-    *,
-    scores_val: ArrayLike | None = None,
-    y_val: ArrayLike | None = None,
-    labelled: LabelledSummary | None = None,
-    scores_target: ArrayLike | None = None,
-    ids: ArrayLike | None = None,
-    id_name: str = "row",
-    groups: ArrayLike | None = None,
-    group_name: str = "group",
-    title: str = "Which cases go to a person",
-    command: str | None = None,
-    inputs: Sequence[str | os.PathLike[str]] = (),
-    random_state: int = 0,
-) -> dict[str, Any]:
-    """Return the facts of a report; the parameters are those of :class:`abstain.report.Report`."""
-    n = len(decisions)
-    names = None if ids is None else row_names(ids, n_rows=n, name="ids")
-    grouped = group_numbers(groups, n)
-    positions, aside = None, _set_aside(decisions)
-    if aside is not None:
-        # Every figure is about the rows that have a score and no known label.
-        at, came = decisions.scored_at, decisions.rows
-        positions = at if came is None else came[at]
-        names = positions.tolist() if names is None else [names[k] for k in at.tolist()]
-        grouped = None if grouped is None else (grouped[0], grouped[1][at])
-        decisions = decisions.scored
-    validation = read_validation(decisions, scores_val, y_val, labelled)
+def facts_of(report: Report) -> dict[str, Any]:
+    """Return the facts of a report."""
+    rows = PageRows.of(report)
+    decisions, groups = rows.decisions, rows.groups
+    validation = read_validation(report, decisions)
     known = decisions.policy.source if validation is None else validation.labelled
-    trusted = trust(decisions, validation, seed=random_state)
+    trusted = trust(decisions, validation, seed=report.random_state)
     intervals = verdict_on_intervals(trusted)
     view, priced = View(decisions), costs(decisions)
     sliding = slider(
         view,
-        None if grouped is None else grouped[1],
+        None if groups is None else groups[1],
         errors=np.asarray(priced["errors"]),
         too_narrow=intervals["state"] == DOUBTFUL,
     )
     facts = {
         "schema_version": SCHEMA_VERSION,
-        "title": title,
+        "title": report.title,
         **_about(view),
-        "set_aside": aside,
+        "set_aside": _set_aside(report.decisions),
         "rows_validation": None if validation is None else len(validation.labelled.proba),
         "assumption": _assumption(decisions),
         "chosen": sliding.chosen,
         "steps": sliding.steps,
         "costs": priced,
-        "moved": moved(view, known, scores_target, positions),
+        "moved": movement(view, known, report.scores_target, rows.positions),
         "trust": {**trusted, "verdict": intervals},
         "groups": None
-        if grouped is None
-        else {"names": grouped[0], "rows": np.bincount(grouped[1]).tolist()},
-        "reproduce": origin(command, inputs, decisions.policy.calibrator.name),
+        if groups is None
+        else {"names": groups[0], "rows": np.bincount(groups[1]).tolist()},
+        "reproduce": origin(report),
     }
     # Seven digits are more than a page can show, and keep it small.
     small: dict[str, Any] = plain(facts, digits=7)
     # These are plain already, and may be a million.
-    small["cases"] = cases(
-        decisions, sliding, ids=names, id_name=id_name, groups=grouped, group_name=group_name
-    )
+    small["cases"] = cases(rows, sliding, id_name=report.id_name, group_name=report.group_name)
     return small
 
 
@@ -108,9 +90,15 @@ def _set_aside(decisions: Decisions) -> dict[str, int] | None:
 def _about(view: View) -> dict[str, Any]:
     """Return what the page is about: the metric, the rows, the classes."""
     decisions = view.decisions
-    n, before, positive = len(decisions), decisions.estimate.before, decisions.positive
+    n, metric, positive = len(decisions), decisions.metric, decisions.positive
+    before = decisions.estimate.before
     return {
-        "metric": _metric(decisions.metric),
+        "metric": {
+            "name": metric.name,
+            "title": metric_title(metric),
+            "summary": metric.summary,
+            "greater_is_better": metric.greater_is_better,
+        },
         "rows": n,
         "rows_drawn": n if view.rows is None else len(view.rows),
         "weight": view.whole.total,
@@ -161,10 +149,49 @@ def _assumption(decisions: Decisions) -> dict[str, Any] | None:
     }
 
 
-def _metric(metric: Metric) -> dict[str, Any]:
+def costs(decisions: Decisions) -> dict[str, Any]:
+    """Return the cost of each kind of error and of a referral: where the page's calculator starts.
+
+    From the cost that the decisions were made with, or from a metric that is a cost; else every
+    error costs 1 and a referral nothing, for the reader to change on the page.
+    """
+    k = len(decisions.classes)
+    errors, abstain = 1.0 - np.eye(k), np.zeros(k)
+    selection, metric = decisions.policy.selection, decisions.policy.metric
+    cost = None if selection is None else selection.cost
+    if cost is not None:
+        abstain = np.broadcast_to(np.asarray(cost.abstain, dtype=np.float64), (k,))
+        errors = errors if cost.errors is None else cost.errors
+    elif isinstance(metric, ExpectedCost):
+        errors = np.asarray(metric.costs)
+    given = cost is not None or isinstance(metric, ExpectedCost)
+    return {"errors": errors.tolist(), "abstain": float(abstain.mean()), "given": given}
+
+
+def origin(report: Report) -> dict[str, Any]:
+    """Return what it takes to make the page again: command, versions, what the inputs were."""
+    inputs = report.inputs
+    paths = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
     return {
-        "name": metric.name,
-        "title": metric_title(metric),
-        "summary": metric.summary,
-        "greater_is_better": metric.greater_is_better,
+        "command": report.command,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "calibration": report.decisions.policy.calibrator.name,
+        "versions": {
+            "abstain": abstain.__version__,
+            "python": platform.python_version(),
+            **{name: found for name in _PACKAGES if (found := _version(name))},
+        },
+        "inputs": {os.fspath(path): _sha256(path) for path in paths},
     }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _sha256(path: str | os.PathLike[str]) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -11,27 +11,40 @@ import re
 from importlib.resources import files
 from typing import Any
 
-from abstain.report._packed import packed
-from abstain.report._sections import moved_section, shares_table, trust_section
-from abstain.report._verdicts import DOUBTFUL
-from abstain.report._words import percent
+from abstain.report._packing import pack
+from abstain.report._words import (
+    DOUBTFUL,
+    NOT_CHECKED,
+    NOT_DEFINED,
+    PLAUSIBLE,
+    decimals,
+    percent,
+    share,
+)
 
 _BASIS = {
     True: "from calibrated probabilities adapted to the estimated class proportions, rectified by "
     "the labelled rows.",
     False: "from calibrated probabilities as they are, rectified by the labelled rows.",
 }
+# How a verdict is coloured, and what marks it where colours are not seen.
+_MARKS = {
+    PLAUSIBLE: ("good", "&#10003;"),
+    DOUBTFUL: ("bad", "&#10007;"),
+    NOT_CHECKED: ("open", "?"),
+}
+# Few classes stay in their own order, which may mean something; of more, what moved most is first.
+FEW_CLASSES = 10
 _SURROGATES = re.compile("[\ud800-\udfff]")
-# The script in the order it runs; one function around all of it keeps its names to itself.
-_SCRIPTS = ("base", "charts", "figures", "tables", "cases", "slider")
+# The script in the order it runs.
+_SCRIPTS = [
+    f"script/{name}.js" for name in ("base", "charts", "figures", "tables", "cases", "slider")
+]
 
 
 def render(facts: dict[str, Any]) -> str:
     """Return the page."""
     step = facts["steps"][facts["chosen"]]
-    parts = {
-        "facts": script_safe_json(packed(facts)),
-    }
     written = {
         "title": html.escape(facts["title"]),
         "headline": html.escape(step["headline"]),
@@ -45,13 +58,14 @@ def render(facts: dict[str, Any]) -> str:
         "shares": shares_table(facts),
         "trust": trust_section(facts),
         "reproduce": _reproduce(facts["reproduce"]),
-        "script": _script(),
+        # One function around all of it keeps its names to itself.
+        "script": f'"use strict";\n(() => {{\n{"".join(map(_read, _SCRIPTS))}}})();',
     }
     # A lone surrogate, as of a file name that is no text, cannot be written; JSON spells it out.
-    parts |= {name: _SURROGATES.sub("\ufffd", text) for name, text in written.items()}
-    page = _read("page.html")
+    parts = {name: _SURROGATES.sub("\ufffd", text) for name, text in written.items()}
+    parts["facts"] = script_safe_json(pack(facts))
     # One pass, so that text of the user's that looks like a marker stays text.
-    pieces = page.split("{{")
+    pieces = _read("page.html").split("{{")
     return pieces[0] + "".join(
         parts[piece.split("}}", 1)[0]] + piece.split("}}", 1)[1] for piece in pieces[1:]
     )
@@ -75,11 +89,6 @@ def _read(name: str) -> str:
     return files("abstain.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _script() -> str:
-    parts = "".join(_read(f"script/{name}.js") for name in _SCRIPTS)
-    return f'"use strict";\n(() => {{\n{parts}}})();'
-
-
 def _about(facts: dict[str, Any]) -> str:
     """Return what stands below the answer: the positive class, the target, who is left out."""
     said = []
@@ -97,7 +106,7 @@ def _about(facts: dict[str, Any]) -> str:
         counts = [f"{aside[key]:,} {what}" for key, what in words.items() if aside[key]]
         if counts:
             said.append(f"No figure is about these cases: {', '.join(counts)}.")
-    return "".join(f"<p>{html.escape(sentence)}</p>" for sentence in said)
+    return "".join(map(_paragraph, said))
 
 
 def _notice(facts: dict[str, Any]) -> str:
@@ -132,3 +141,112 @@ def _reproduce(facts: dict[str, Any]) -> str:
         f"{command}{listed}<p>Made {html.escape(facts['created'])} with {html.escape(versions)}; "
         f"calibration {html.escape(facts['calibration'])}.</p>"
     )
+
+
+def moved_section(facts: dict[str, Any]) -> str:
+    """Return what moved, what was assumed and what the tests say."""
+    moved, assumption = facts["moved"], facts["assumption"]
+    text = _paragraph(moved["meaning"])
+    if moved["test"] is not None:
+        text += _paragraph(moved["test"]["finding"])
+    text += _verdict("Label shift", moved["verdict"])
+    if assumption is not None and assumption["alternative"] is not None:
+        text += _paragraph(assumption["alternative"]["summary"])
+    return text
+
+
+def shares_table(facts: dict[str, Any]) -> str:
+    """Return the table of class proportions, as wide as names of many classes need."""
+    moved = facts["moved"]
+    columns = {
+        "validation": [share(part) for part in moved["validation"]],
+        f"now ({'estimated' if moved['adapted'] else 'mean probability'})": [
+            share(part) for part in moved["target"]
+        ],
+    }
+    if moved["interval"] is not None:
+        columns[f"{percent(facts['level'])} interval"] = [
+            _ends(each) for each in moved["interval"]
+        ]
+    order = list(range(len(moved["classes"])))
+    caption = "Class proportions"
+    if len(order) > FEW_CLASSES:
+        caption += ", what moved most first"
+        order = sorted(order, key=lambda k: -abs(moved["target"][k] - moved["validation"][k]))
+    head = "".join(f"<th scope='col'>{name}</th>" for name in ("class", *columns))
+    rows = "".join(
+        f"<tr><th scope='row'>{html.escape(moved['classes'][k])}</th>"
+        + "".join(f"<td>{cells[k]}</td>" for cells in columns.values())
+        + "</tr>"
+        for k in order
+    )
+    return (
+        f"<div class='wide'><div class='scroll'><table id='shares'><caption>{caption}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></div>"
+    )
+
+
+def _ends(interval: list[float] | None) -> str:
+    if interval is None or None in interval:
+        return NOT_DEFINED
+    return f"{share(interval[0])} to {share(interval[1])}"
+
+
+def trust_section(facts: dict[str, Any]) -> str:
+    """Say in words how calibration and the back-test came out."""
+    trust, title = facts["trust"], facts["metric"]["title"]
+    text = _verdict("Intervals", trust["verdict"])
+    test = trust["back_test"]
+    sentences = []
+    if test is not None and test["points"]:
+        sentences.append(
+            f"Back-test: {len(test['points'])} batches of {_sizes(test['rows'])} rows with other "
+            f"class proportions were drawn from validation rows that the calibration had not "
+            f"seen. The estimated {title} missed the realised one by "
+            f"{decimals(test['mean_gap'])} on average, by {decimals(test['largest_gap'])} at most."
+        )
+        if test["left_out"]:
+            sentences.append(
+                f"Too few validation rows to make more or fewer of: {_some(test['left_out'])}."
+                f" In these batches they keep their share."
+            )
+        if test["undecided"]:
+            sentences.append(
+                f"In {test['undecided']} more batches nothing could be estimated: one class was "
+                f"too rare."
+            )
+    if trust["reliability"] is not None:
+        sentences.append(
+            f"Calibration: on {trust['reliability']['rows']:,} unseen validation rows, "
+            f"probabilities and frequencies differ by "
+            f"{decimals(trust['reliability']['error'])} on average."
+        )
+    sentences.append(
+        f"Certificate: {trust['certificate']}"
+        if trust["certificate"] is not None
+        else "Certificate: none was asked for. The figures are estimates, not guarantees."
+    )
+    return text + "".join(map(_paragraph, sentences))
+
+
+def _verdict(what: str, verdict: dict[str, str]) -> str:
+    kind, mark = _MARKS[verdict["state"]]
+    return (
+        f"<p class='verdict {kind}'><strong><span aria-hidden='true'>{mark}</span> {what}: "
+        f"{verdict['state']}.</strong> {html.escape(verdict['summary'])}</p>"
+    )
+
+
+def _paragraph(sentence: str) -> str:
+    return f"<p>{html.escape(sentence)}</p>"
+
+
+def _some(names: list[str], most: int = 12) -> str:
+    """Return names in a row; of very many the first, and how many there are more."""
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def _sizes(ends: list[int]) -> str:
+    low, high = (f"{end:,}" for end in ends)
+    return low if low == high else f"{low} to {high}"

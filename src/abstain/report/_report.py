@@ -6,6 +6,7 @@ import html
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +23,7 @@ from abstain.summaries import LabelledSummary
 _logger = logger("report")
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Report:
     """A page about a batch of decisions that a clinician can read.
 
@@ -77,55 +79,35 @@ class Report:
     'Refer 200 of 1,000 cases (20%).'
     """
 
-    def __init__(
-        self,
-        decisions: Decisions,
-        *,
-        scores_val: ArrayLike | None = None,
-        y_val: ArrayLike | None = None,
-        labelled: LabelledSummary | None = None,
-        scores_target: ArrayLike | None = None,
-        ids: ArrayLike | None = None,
-        id_name: str = "row",
-        groups: ArrayLike | None = None,
-        group_name: str = "group",
-        title: str = "Which cases go to a person",
-        command: str | None = None,
-        inputs: Sequence[str | os.PathLike[str]] = (),
-        random_state: int = 0,
-    ) -> None:
-        check_decisions(decisions)
-        for name, text in {
-            "title": title,
-            "id_name": id_name,
-            "group_name": group_name,
-            "command": "" if command is None else command,
-        }.items():
-            if not isinstance(text, str):
+    decisions: Decisions
+    _: KW_ONLY
+    scores_val: ArrayLike | None = None
+    y_val: ArrayLike | None = None
+    labelled: LabelledSummary | None = None
+    scores_target: ArrayLike | None = None
+    ids: ArrayLike | None = None
+    id_name: str = "row"
+    groups: ArrayLike | None = None
+    group_name: str = "group"
+    title: str = "Which cases go to a person"
+    command: str | None = None
+    inputs: Sequence[str | os.PathLike[str]] = ()
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        check_decisions(self.decisions)
+        for name in ("title", "id_name", "group_name", "command"):
+            text = getattr(self, name)
+            if not isinstance(text, str) and not (name == "command" and text is None):
                 raise TypeError(f"`{name}` must be text; got {type(text).__name__}.")
-        check_whole(random_state, name="random_state", least=0, most=2**63 - 1)
-        self._decisions = decisions
-        self._options: dict[str, Any] = {
-            "scores_val": scores_val,
-            "y_val": y_val,
-            "labelled": labelled,
-            "scores_target": scores_target,
-            "ids": ids,
-            "id_name": id_name,
-            "groups": groups,
-            "group_name": group_name,
-            "title": title,
-            "command": command,
-            "inputs": [inputs] if isinstance(inputs, str | os.PathLike) else [*inputs],
-            "random_state": random_state,
-        }
+        check_whole(self.random_state, name="random_state", least=0, most=2**63 - 1)
 
     @cached_property
     def facts(self) -> dict[str, Any]:
         """Everything the page says, as plain data."""
         lap = stopwatch()
         with aside():
-            found = facts_of(self._decisions, **self._options)
+            found = facts_of(self)
         _logger.info("the facts of the page were found in %.2f s", lap())
         return found
 
@@ -156,4 +138,4 @@ class Report:
         )
 
     def __repr__(self) -> str:
-        return f"<Report on {self._decisions!r}>"
+        return f"<Report on {self.decisions!r}>"

@@ -19,8 +19,8 @@ from abstain.decisions import Decisions
 from abstain.estimation import EstimatedValue
 from abstain.metrics import BudgetCurve, Point
 from abstain.report._drawings import confusion, confusions, histogram, proportions, roc_points
-from abstain.report._view import Seen, View
-from abstain.report._words import decimals, headline, metric_title, named, percent
+from abstain.report._view import Effect, View
+from abstain.report._words import class_in_words, decimals, headline, metric_title, percent
 from abstain.selection import Selection
 from abstain.shift import ratio_of_priors
 from abstain.summaries import BatchSummary
@@ -93,16 +93,18 @@ def slider(
             prediction, abstain = decisions.columns, decisions.abstain
         else:
             prediction, abstain = point.choice.apply(view.proba)
-        seen = view.seen(point.choice, prediction, abstain)
+        effect = view.effect(point.choice, prediction, abstain)
         if k and k != chosen and (k % _every(decisions) == 0 or k == len(budgets) - 1):
-            known[k] = view.after(point, (seen.prediction, seen.withheld))
+            known[k] = view.after(point, (effect.prediction, effect.withheld))
         marks |= abstain.astype(np.int64) << k
         shown.append(abstain)
         steps.append(
             {
-                **_drawings(view, point, seen, errors),
+                **_drawings(view, point, effect, errors),
                 "alternatives": {name: values[k] for name, values in others.items()},
-                "groups": None if groups is None else _per_group(groups, abstain),
+                "groups": None
+                if groups is None
+                else np.bincount(groups[abstain], minlength=int(groups.max()) + 1).tolist(),
             }
         )
     found = _between(curve.points, known, decisions)
@@ -205,9 +207,7 @@ def _counts(
             rows=len(decisions),
             rate=rate,
             before=decisions.estimate.before.value,
-            after=after.value,
-            interval=after.interval,
-            level=after.level,
+            after=after,
             too_narrow=too_narrow,
         ),
         "text": {
@@ -221,7 +221,7 @@ def _counts(
     }
 
 
-def _drawings(view: View, point: Point, seen: Seen, errors: FloatArray) -> dict[str, Any]:
+def _drawings(view: View, point: Point, effect: Effect, errors: FloatArray) -> dict[str, Any]:
     """Return what is drawn, and which cases it is about."""
     decisions = view.decisions
     # The words of a score from outside are those of the rule that was decided by.
@@ -229,23 +229,18 @@ def _drawings(view: View, point: Point, seen: Seen, errors: FloatArray) -> dict[
     names = [str(name) for name in decisions.classes.tolist()]
     score, label = None, f"p({names[-1]})"
     if len(names) > 2:
-        score = view.score(region, seen)
+        score = view.score(region, effect)
         label = "probability of the predicted class" if score is None else region.score_label
-    rule, positive = point.choice.rule, named(names[-1])
+    rule, positive = point.choice.rule, class_in_words(names[-1])
     threshold = rule.threshold
-    matrix = confusion(seen) * (view.whole.total / view.drawn.total)
+    matrix = confusion(effect) * (view.whole.total / view.drawn.total)
     return {
         "region": region.in_words(positive),
         "rule": rule.in_words(positive),
         **confusions(matrix),
         "error_cost": float((matrix * errors).sum()),
         "threshold": threshold if threshold is None else min(max(threshold, 0.0), 1.0),
-        "proportions": proportions(seen.kept),
-        "histogram": histogram(seen, score, label, len(decisions)),
-        "roc": roc_points(seen.kept),
+        "proportions": proportions(effect.kept),
+        "histogram": histogram(effect, score, label, len(decisions)),
+        "roc": roc_points(effect.kept),
     }
-
-
-def _per_group(groups: IntArray, abstain: Mask) -> list[int]:
-    counts: list[int] = np.bincount(groups[abstain], minlength=int(groups.max()) + 1).tolist()
-    return counts

@@ -8,22 +8,37 @@ batch has a cut of its own, or the luck of one would be counted many times.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import bdtr
 from sklearn.base import clone
 
-from abstain._inputs import FloatArray, IntArray, Mask
+from abstain import shift
+from abstain._inputs import (
+    FIT_LOGITS,
+    CheckedScores,
+    FloatArray,
+    IntArray,
+    Mask,
+    both_columns,
+    check_labels,
+    check_seed,
+    read_scores,
+)
 from abstain._numerics import clopper_pearson
-from abstain.abstainer import Abstainer
 from abstain.calibration import expected_calibration_error
+from abstain.deciding import Batch, Given, decide, labelled_rows
 from abstain.decisions import Decisions
-from abstain.evaluation import dirichlet_priors, shifted_rows
+from abstain.evaluation import JudgedRows, dirichlet_priors, shifted_rows
 from abstain.exceptions import AbstainError, AssumptionWarning, RepairWarning
-from abstain.report._validation import Validation
 from abstain.selection import Selection
+from abstain.summaries import LabelledSummary
+
+if TYPE_CHECKING:
+    from abstain.report._report import Report
 
 MOST_ROWS = 3_000
 FEWEST_PER_CLASS = 10
@@ -48,7 +63,8 @@ def trust(decisions: Decisions, validation: Validation | None, *, seed: int) -> 
             "scores and labels that the rule was made from."
         )
         return facts
-    if validation.is_compact:
+    # Cells that stand for rows: nothing can be drawn of them.
+    if len(validation.labelled.edges):
         facts["reason"] = (
             "A back-test needs the validation rows; only sums over them came with this report."
         )
@@ -66,7 +82,7 @@ def trust(decisions: Decisions, validation: Validation | None, *, seed: int) -> 
     folds = [fold for _ in range(N_SHIFTS // 2) for fold in _folds(decisions, validation, rng)]
     both = folds[:2]
     facts["reliability"] = _reliability(
-        np.concatenate([fold.abstainer.calibrator_.predict_proba(fold.scores) for fold in both]),
+        np.concatenate([both_columns(fold.proba) for fold in both]),
         np.concatenate([fold.codes for fold in both]),
         decisions.level,
         [str(name) for name in decisions.classes.tolist()],
@@ -75,38 +91,99 @@ def trust(decisions: Decisions, validation: Validation | None, *, seed: int) -> 
     return facts
 
 
+class Validation(NamedTuple):
+    """Labelled rows that a report is given.
+
+    Attributes
+    ----------
+    labelled : LabelledSummary
+        Calibrated, not adapted.
+    scores : CheckedScores
+        What a back-test calibrates again: the scores themselves or, where they are not at hand,
+        probabilities by calibrators that had not seen the rows.
+    codes : ndarray of int
+        The true column of each row of the scores.
+    weight : ndarray or None
+        How much each row of the scores counts.
+    """
+
+    labelled: LabelledSummary
+    scores: CheckedScores
+    codes: IntArray
+    weight: FloatArray | None = None
+
+
+def read_validation(report: Report, decisions: Decisions) -> Validation | None:
+    """Return the labelled rows of a report, checked; None where none were given."""
+    scores_val, y_val, labelled = report.scores_val, report.y_val, report.labelled
+    if (scores_val is None) != (y_val is None):
+        raise ValueError("Pass `scores_val` and `y_val` together, or neither of them.")
+    calibrator, classes = decisions.policy.calibrator, decisions.classes
+    if scores_val is not None and y_val is not None:
+        if labelled is not None:
+            raise ValueError("Pass `scores_val` and `y_val`, or `labelled`, not both.")
+        values = read_scores(scores_val, decisions.policy.order, scale=calibrator.scale).values
+        scores = CheckedScores.of(
+            values, scale=calibrator.scale, n_classes=len(classes), remedy=FIT_LOGITS
+        )
+        proba = both_columns(calibrator.picked.compact_checked(scores))
+        codes = check_labels(y_val, classes=classes, n_rows=len(proba), name="y_val")
+        return Validation(LabelledSummary(proba, codes), scores, codes)
+    if labelled is None:
+        return None
+    unseen = labelled if labelled.held_out is None else labelled.held_out
+    scores = CheckedScores.of(unseen.proba, scale="probabilities")
+    return Validation(labelled, scores, unseen.labels, unseen.weight)
+
+
 @dataclass(frozen=True, eq=False)
 class _Fold:
-    """An abstainer fitted on one half, with the other half to test it on."""
+    """What one half gives to decide by, and the other half, calibrated by it, to test that on."""
 
-    abstainer: Abstainer
-    scores: Any
+    given: Given
+    proba: FloatArray
     codes: IntArray
     weight: FloatArray | None
 
-    def weight_of(self, rows: Any) -> FloatArray | None:
-        return None if self.weight is None else self.weight[rows]
 
-
-def _folds(decisions: Decisions, validation: Validation, rng: np.random.Generator) -> list[_Fold]:
+def _folds(
+    decisions: Decisions, validation: Validation, rng: np.random.Generator
+) -> Iterator[_Fold]:
     """Fit on each half of the validation data, to test on the other."""
     scores, codes, weight = validation.scores, validation.codes, validation.weight
+    policy, classes = decisions.policy, decisions.classes
+    selection = policy.selection or Selection(score=decisions.choice.region.order)
+    again = Selection(
+        budget=min(decisions.abstention_rate, 0.99),
+        # A score from outside would need its draws again.
+        score=selection.score if decisions.values is None else None,
+        decision=selection.decision,
+    )
     halves = _halves(codes, rng)
-    folds = []
     for fitting, testing in (halves, halves[::-1]):
-        abstainer = _abstainer(decisions, validation)
+        rows, labels, part = scores.part(fitting), codes[fitting], _part(weight, fitting)
+        calibrator = clone(policy.calibrator.picked).set_params(scale=scores.scale)
         with warnings.catch_warnings():
             # That a half lacks a rare class is said with the back-test.
             warnings.simplefilter("ignore", RepairWarning)
-            abstainer.fit(
-                scores[fitting],
-                decisions.classes[codes[fitting]],
-                sample_weight=None if weight is None else weight[fitting],
-                classes=decisions.classes,
-            )
-        unseen = None if weight is None else weight[testing]
-        folds.append(_Fold(abstainer, scores[testing], codes[testing], unseen))
-    return folds
+            calibrator = calibrator.fit_checked(rows.logits, labels, part, classes).picked
+            labelled = labelled_rows(calibrator, rows, labels, part)
+        estimator = shift.get(policy.shift or "auto")
+        given = Given(
+            labelled,
+            estimator,
+            decisions.metric,
+            again,
+            classes,
+            seed=check_seed(0),
+            level=decisions.level,
+        )
+        proba = calibrator.compact_checked(scores.part(testing))
+        yield _Fold(given, proba, codes[testing], _part(weight, testing))
+
+
+def _part(weight: FloatArray | None, rows: IntArray) -> FloatArray | None:
+    return None if weight is None else weight[rows]
 
 
 def _halves(codes: IntArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
@@ -114,24 +191,6 @@ def _halves(codes: IntArray, rng: np.random.Generator) -> tuple[IntArray, IntArr
     order = rng.permutation(len(codes))[:MOST_ROWS]
     order = order[np.argsort(codes[order], kind="stable")]
     return order[::2], order[1::2]
-
-
-def _abstainer(decisions: Decisions, validation: Validation) -> Abstainer:
-    """Return an abstainer that decides as was decided, to be fitted anew."""
-    policy = decisions.policy
-    selection = policy.selection or Selection(score=decisions.choice.region.order)
-    return Abstainer(
-        decisions.metric,
-        budget=min(decisions.abstention_rate, 0.99),
-        # A score from outside would need its draws again.
-        score=selection.score if decisions.values is None else None,
-        decision=selection.decision,
-        calibration=clone(policy.calibrator.picked).set_params(scale=validation.scale),
-        shift=policy.shift or "auto",
-        scale=validation.scale,
-        level=decisions.level,
-        random_state=0,
-    )
 
 
 def _back_test(
@@ -143,7 +202,7 @@ def _back_test(
         # Each row at most once: a batch of repeated rows would vary more than a real one does.
         present = np.unique(fold.codes)
         rows = shifted_rows(fold.codes, priors[present], replace=False, random_state=rng)
-        point = _tested(decisions, fold, rows)
+        point = _tested(fold, rows)
         if point is not None:
             points.append({"priors": priors.tolist(), "rows": len(rows), **point})
     sizes = [point["rows"] for point in points]
@@ -168,24 +227,23 @@ def _back_test(
     }
 
 
-def _tested(decisions: Decisions, fold: _Fold, rows: IntArray) -> dict[str, Any] | None:
+def _tested(fold: _Fold, rows: IntArray) -> dict[str, Any] | None:
     """Decide about a drawn batch without its labels, then compare with them."""
+    given, weight = fold.given, _part(fold.weight, rows)
     try:
         with warnings.catch_warnings():
             # What speaks against a simulated batch is no news about the real one.
             warnings.simplefilter("ignore", AssumptionWarning)
             warnings.simplefilter("ignore", RepairWarning)
-            found = fold.abstainer.decide(fold.scores[rows], fold.weight_of(rows))
+            batch = Batch.of_rows(fold.proba[rows], weight, given.metric, given.selection)
+            found = decide(given, batch)
     except AbstainError:
         # A draw that a shift cannot be told from says nothing about the others.
         return None
     kept, after = ~found.abstain, found.estimate.after
-    realised = decisions.metric.observed(
-        fold.codes[rows][kept],
-        found.proba[kept],
-        prediction=found.columns[kept],
-        sample_weight=fold.weight_of(rows[kept]),
-    )
+    own, kept_weight = rows[kept], _part(fold.weight, rows[kept])
+    part = JudgedRows(fold.codes[own], found.proba[kept], found.columns[kept], kept_weight)
+    realised = part.value(given.metric)
     if not np.isfinite([realised, after.value]).all():
         return None
     low, high = after.interval

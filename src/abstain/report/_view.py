@@ -31,7 +31,7 @@ FEW_ATOMS = 2_048
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class Effect:
     """What a choice does to a summary: predicted columns, and what is withheld."""
 
     summary: BatchSummary
@@ -103,7 +103,7 @@ class View:
         return self.whole if self.rows is None else self.whole.only(self.rows)
 
     @cached_property
-    def _few(self) -> BatchSummary:
+    def _label_sample(self) -> BatchSummary:
         """What labels are drawn for, as many as there are in all."""
         whole = self.whole
         if self.rows is not None:
@@ -115,18 +115,18 @@ class View:
         few, _ = whole.atoms.compressed(FEW_ATOMS)
         return BinarySummary(few, whole.n_rows, whole.counted, whole.lightest)
 
-    def seen(self, choice: Choice, prediction: IntArray, withheld: Mask) -> Seen:
+    def effect(self, choice: Choice, prediction: IntArray, withheld: Mask) -> Effect:
         """Return what is drawn of a choice, given what it does to the rows."""
         if self._by_atoms:
-            return Seen(self.drawn, *choice.apply(self.drawn.proba))
+            return Effect(self.drawn, *choice.apply(self.drawn.proba))
         rows = slice(None) if self.rows is None else self.rows
-        return Seen(self.drawn, prediction[rows], withheld[rows])
+        return Effect(self.drawn, prediction[rows], withheld[rows])
 
-    def score(self, region: Region, seen: Seen) -> FloatArray | None:
+    def score(self, region: Region, effect: Effect) -> FloatArray | None:
         """Return what withholding is worth, of each that is drawn; None of a window."""
         values = self.decisions.values
         if values is None:
-            return region.score(seen.summary.proba, seen.prediction)
+            return region.score(effect.summary.proba, effect.prediction)
         return values if self.rows is None else values[self.rows]
 
     def after(
@@ -143,7 +143,7 @@ class View:
         n_draws : int, optional
             How many draws are enough; all that there are, where not given.
         """
-        few, metric, level = self._few, self.decisions.metric, self.decisions.level
+        few, metric, level = self._label_sample, self.decisions.metric, self.decisions.level
         if len(few.proba) != len(self.drawn.proba):
             decided = point.choice.apply(few.proba)
         if decided[1].all():

@@ -1,13 +1,15 @@
-"""Numbers and names as people write them: the words of the page, made once in Python."""
+"""The words of the page, made once in Python: numbers and names as people write them, verdicts."""
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 
-from abstain.estimation import LEVEL, EstimatedValue
+from abstain.estimation import EstimatedValue
 from abstain.metrics import Metric
+from abstain.shift import Assumption
 
 # An en dash, as tables have it.
 NOT_DEFINED = "\u2013"
@@ -19,6 +21,7 @@ _TITLES = {
     "kappa": "kappa",
     "mcc": "Matthews correlation",
 }
+PLAUSIBLE, DOUBTFUL, NOT_CHECKED = "plausible", "doubtful", "not checked"
 
 
 def metric_title(metric: Metric) -> str:
@@ -98,17 +101,15 @@ def headline(
     rows: int,
     rate: float,
     before: float,
-    after: float,
-    interval: tuple[float, float],
-    level: float = LEVEL,
+    after: EstimatedValue,
     too_narrow: bool = False,
 ) -> str:
     r"""Return the answer in two sentences.
 
     Examples
     --------
-    >>> text = headline("auROC", withheld=312, rows=2080, rate=0.15, before=0.81, after=0.9,
-    ...                 interval=(0.88, 0.92))
+    >>> after = EstimatedValue(0.9, (0.88, 0.92), 0.9)
+    >>> text = headline("auROC", withheld=312, rows=2080, rate=0.15, before=0.81, after=after)
     >>> print(text.replace("(90%", "\n(90%"))
     Refer 312 of 2,080 cases (15%). Estimated auROC rises from 0.810 to 0.900
     (90% interval 0.880 to 0.920).
@@ -116,19 +117,16 @@ def headline(
     first = f"Refer {withheld:,} of {rows:,} cases ({percent(rate)})."
     if withheld == 0:
         first = f"Refer none of {rows:,} cases."
-    low, high = interval
-    if not np.isfinite(after):
+    value = after.value
+    if not np.isfinite(value):
         return f"{first} The {title} of the rest is not defined."
-    if decimals(before) == decimals(after) or not np.isfinite(before):
-        change = f"is {decimals(after)}"
+    if decimals(before) == decimals(value) or not np.isfinite(before):
+        change = f"is {decimals(value)}"
     else:
-        verb = "rises" if after > before else "falls"
-        change = f"{verb} from {decimals(before)} to {decimals(after)}"
+        verb = "rises" if value > before else "falls"
+        change = f"{verb} from {decimals(before)} to {decimals(value)}"
     mark = "; the back-test says this is too narrow" if too_narrow else ""
-    return (
-        f"{first} Estimated {title} {change} ({percent(level)} interval {decimals(low)} to "
-        f"{decimals(high)}{mark})."
-    )
+    return f"{first} Estimated {title} {change} ({_interval(after)}{mark})."
 
 
 def value_in_words(estimated: EstimatedValue) -> str:
@@ -139,16 +137,20 @@ def value_in_words(estimated: EstimatedValue) -> str:
     >>> value_in_words(EstimatedValue(0.9, (0.88, 0.92), 0.95))
     '0.900 (95% interval 0.880 to 0.920)'
     """
+    return f"{decimals(estimated.value)} ({_interval(estimated)})"
+
+
+def _interval(estimated: EstimatedValue) -> str:
     low, high = (decimals(end) for end in estimated.interval)
-    return f"{decimals(estimated.value)} ({percent(estimated.level)} interval {low} to {high})"
+    return f"{percent(estimated.level)} interval {low} to {high}"
 
 
-def named(label: str) -> str:
+def class_in_words(label: str) -> str:
     """Return a class as a sentence names it: a number alone would read as a count.
 
     Examples
     --------
-    >>> named("ill"), named("1")
+    >>> class_in_words("ill"), class_in_words("1")
     ('ill', 'class 1')
     """
     return f"class {label}" if label.lstrip("-").isdigit() else label
@@ -156,3 +158,61 @@ def named(label: str) -> str:
 
 def _spaced(name: str) -> str:
     return name.replace("-", " ")
+
+
+def verdict_on_shift(
+    assumption: Assumption | None, check: dict[str, Any] | None, has_labels: bool
+) -> dict[str, str]:
+    """Return whether label shift explains the scores.
+
+    Parameters
+    ----------
+    assumption : Assumption or None
+        What was assumed when it was decided, with the check that was made then.
+    check : dict or None
+        The check as made for this page, from the validation rows it was given.
+    has_labels : bool
+        Whether it was given any.
+    """
+    said = [] if assumption is None else [assumption.summary()]
+    states = []
+    if assumption is not None and assumption.check is not None and assumption.p_value is not None:
+        states.append(PLAUSIBLE if assumption.check.fits else DOUBTFUL)
+    if check is not None:
+        state = PLAUSIBLE if check["fits"] else DOUBTFUL
+        states.append(state if check["degrees_of_freedom"] else NOT_CHECKED)
+        # What fits was said with what was assumed; what does not has more to it.
+        if not said or not check["fits"]:
+            said.append(check["summary"])
+    elif not said:
+        said.append(
+            "A class is estimated to have vanished, and the scores before it did are not at hand."
+            if has_labels
+            else "There is no validation data with this report to check for label shift."
+        )
+    # One doubt is enough; and what one of them could not check the other may have.
+    state = next((s for s in (DOUBTFUL, PLAUSIBLE) if s in states), NOT_CHECKED)
+    return {"state": state, "summary": " ".join(said)}
+
+
+def verdict_on_intervals(trust: dict[str, Any]) -> dict[str, str]:
+    """Return whether the intervals hold as often as they say, by the back-test."""
+    test = trust["back_test"]
+    if test is None:
+        return {"state": NOT_CHECKED, "summary": trust["reason"]}
+    held = (
+        f"{test['inside']} of {len(test['points'])} intervals held the realised value, where "
+        f"{percent(test['level'])} are meant to."
+    )
+    if not test["points"]:
+        return {
+            "state": NOT_CHECKED,
+            "summary": "In no batch of the back-test could anything be estimated.",
+        }
+    if test["too_few"]:
+        return {
+            "state": DOUBTFUL,
+            "summary": f"{held} That is fewer than chance explains: take the intervals on this "
+            f"page as too narrow for these data. More validation rows would help.",
+        }
+    return {"state": PLAUSIBLE, "summary": held}

@@ -90,9 +90,7 @@ def calibrated(sql: Steps, policy: Policy, scores: list[str], dtype: Any) -> lis
         if calibrator.name == "identity":
             return scores if len(scores) > 2 else scores[1:]
         smallest = float(np.finfo(dtype).eps)
-        scores = sql.step(
-            [sql.logarithm(sql.at_least(score, smallest)) for score in sql.all(scores)]
-        )
+        scores = sql.each(lambda score: sql.logarithm(sql.at_least(score, smallest)), scores)
     proba = _CALIBRATORS[calibrator.name](sql, calibrator, scores)
     return proba[1:] if len(proba) == 2 else proba
 
@@ -107,13 +105,8 @@ def _scaling(sql: Steps, calibrator: Any, logits: list[str]) -> list[str]:
 
 
 def _scaled(sql: Steps, calibrator: Any, logits: list[str]) -> list[str]:
-    return _softmax(
-        sql,
-        [
-            sql.add(sql.times(sql(logit), slope), sql.number(bias))
-            for logit, slope, bias in zip(logits, calibrator.slope_, calibrator.bias_, strict=True)
-        ],
-    )
+    weighed = zip(sql.all(logits), calibrator.slope_, calibrator.bias_, strict=True)
+    return _softmax(sql, [sql.add(sql.times(x, slope), sql.number(b)) for x, slope, b in weighed])
 
 
 def _away(sql: Steps, logits: list[Any]) -> list[str]:
@@ -124,9 +117,9 @@ def _away(sql: Steps, logits: list[Any]) -> list[str]:
 
 
 def _softmax(sql: Steps, logits: list[Any]) -> list[str]:
-    shares = sql.step([sql.power(away) for away in sql.all(_away(sql, logits))])
+    shares = sql.each(sql.power, _away(sql, logits))
     total = sql.one(sql.sum(sql.all(shares)))
-    return sql.step([sql.share(share, sql(total), len(shares)) for share in sql.all(shares)])
+    return sql.each(lambda share: sql.share(share, sql(total), len(shares)), shares)
 
 
 def _log_softmax(sql: Steps, logits: list[str]) -> list[str]:
@@ -160,7 +153,7 @@ def _isotonic(sql: Steps, calibrator: Any, logits: list[str]) -> list[str]:
     def even() -> Any:
         return sql.case([(sql.missing(sql(total)), sql.null())], sql.number(1 / n))
 
-    return sql.step([_share_or(sql, value, total, n, even()) for value in values])
+    return sql.each(lambda value: _share_or(sql, value, total, n, even()), values)
 
 
 def _log_odds(sql: Steps, logits: list[str]) -> list[str]:
@@ -189,27 +182,20 @@ def _log_odds(sql: Steps, logits: list[str]) -> list[str]:
             for i, share in enumerate(shares)
         ]
     )
-    odds = sql.step(
-        [
-            sql.case(
-                [(sql.equal(sql(left), sql.number(0.0)), sql.number(FARTHEST))],
-                sql.subtract(sql(one), sql.logarithm(sql(left))),
-            )
-            for one, left in zip(away, rest, strict=True)
-        ]
-    )
-    return sql.step(
-        [
-            sql.case(
-                [
-                    (sql.more(sql(one), sql.number(FARTHEST)), sql.number(FARTHEST)),
-                    (sql.less(sql(one), sql.number(-FARTHEST)), sql.number(-FARTHEST)),
-                ],
-                sql(one),
-            )
-            for one in odds
-        ]
-    )
+
+    def against(one: Any, left: Any) -> Any:
+        alone = sql.equal(left.copy(), sql.number(0.0)), sql.number(FARTHEST)
+        return sql.case([alone], sql.subtract(one, sql.logarithm(left)))
+
+    odds = sql.each(against, away, rest)
+    high, low = sql.number(FARTHEST), sql.number(-FARTHEST)
+
+    def within_reach(one: Any) -> Any:
+        above = sql.more(one.copy(), high.copy()), high.copy()
+        below = sql.less(one.copy(), low.copy()), low.copy()
+        return sql.case([above, below], one)
+
+    return sql.each(within_reach, odds)
 
 
 def _curve(sql: Steps, calibrator: Any, curve: int, odds: str) -> Any:
@@ -281,19 +267,14 @@ def adapted(sql: Steps, policy: Policy, proba: list[str]) -> list[str]:
         (above,) = sql.step([sql.times(sql(p), weights[1])])
         rest = sql.times(sql.subtract(sql.number(1.0), sql(p)), weights[0], least=1e-16)
         total = sql.one(sql.add(rest, sql(above)))
-        moved = sql.one(_share_or(sql, above, total, most, sql(p)))
+        moved = sql.one(_share_or(sql, sql(above), total, most, sql(p)))
         return sql.step([sql.subtract(sql.number(1.0), sql(moved)), sql(moved)])
-    weighted = sql.step([sql.times(sql(p), w) for p, w in zip(proba, weights, strict=True)])
+    weighted = sql.each(sql.times, proba, weights)
     total = sql.one(sql.sum(sql.all(weighted)))
-    return sql.step(
-        [
-            _share_or(sql, part, total, most, sql(p))
-            for part, p in zip(weighted, proba, strict=True)
-        ]
-    )
+    return sql.each(lambda part, p: _share_or(sql, part, total, most, p), weighted, proba)
 
 
-def _share_or(sql: Steps, part: str, total: str, most: float, otherwise: Any) -> Any:
+def _share_or(sql: Steps, part: Any, total: str, most: float, otherwise: Any) -> Any:
     """Return a part of a total of at most so much; something else where that is 0."""
     there = sql.more(sql(total), sql.number(0.0))
-    return sql.case([(there, sql.share(sql(part), sql(total), most))], otherwise)
+    return sql.case([(there, sql.share(part, sql(total), most))], otherwise)

@@ -106,11 +106,10 @@ def _distance_from_half(sql: Steps, region: Any, proba: list[str]) -> Any:
 def _js_divergence(sql: Steps, region: Any, proba: list[str]) -> Any:
     # Half of KL(p, m) and half of KL(q, m), with m = (p + q) / 2.
     q = np.asarray(region.parameters["priors"], dtype=np.float64)
-    middle = sql.step(
-        [
-            sql.times(sql.exp.Paren(this=sql.add(sql(p), sql.number(prior))), 0.5)
-            for p, prior in zip(proba, q, strict=True)
-        ]
+    middle = sql.each(
+        lambda p, prior: sql.times(sql.exp.Paren(this=sql.add(p, sql.number(prior))), 0.5),
+        proba,
+        q,
     )
     own = sql.sum([_plogp(sql, p, sql(p)) for p in proba])
     between = sql.sum([_plogp(sql, p, sql(m)) for p, m in zip(proba, middle, strict=True)])

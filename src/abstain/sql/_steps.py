@@ -6,7 +6,7 @@ often as it is read, and of many classes that is more often than anybody can wai
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from abstain.sql._dialects import Dialect
@@ -69,6 +69,15 @@ class Steps(Expressions):
     def all(self, names: Sequence[str]) -> list[Any]:
         """Return columns of steps, each to be read once."""
         return [self(name) for name in names]
+
+    def each(self, make: Callable[..., Any], *columns: Iterable[Any]) -> list[str]:
+        """Compute a column of each: of names of columns, and of numbers beside them."""
+        return self.step(
+            [
+                make(*(self(one) if isinstance(one, str) else one for one in row))
+                for row in zip(*columns, strict=True)
+            ]
+        )
 
     def weighted_sum(self, names: Sequence[str], weights: Any) -> Any:
         """Add columns of steps, each times a number."""

@@ -1,7 +1,8 @@
-"""A few rows drawn from a stream, to say of them what takes rows to say.
+"""Of the rows of a stream: what was decided about a chunk, as columns, and a few rows drawn.
 
-The rows with the lowest hashes of their numbers: a fair draw that does not depend on how the
-stream is cut, and the same every time.
+The columns are those of ``Decisions.to_frame``; their types are known before the first row, and no
+object is made for a row. The rows that are drawn have the lowest hashes of their numbers: a fair
+draw that does not depend on how the stream is cut, and the same every time.
 """
 
 from __future__ import annotations
@@ -11,13 +12,64 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abstain._inputs import FloatArray
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.row_hash import STEP, mixed
+from abstain._rowwise.frames import about_no_rows, decision_columns
+from abstain.arrow._source import pyarrow
 from abstain.decisions import Decisions
 from abstain.policy import Policy
 
 # Of so many rows everything that is estimated from rows hardly moves any more.
 SIZE = 100_000
+
+
+class DecisionColumns:
+    """The columns that a rule gives to rows.
+
+    Parameters
+    ----------
+    policy : Policy
+        The rule.
+    gaps_as_null : bool
+        Whether a number that there is none of is null, as files have it, and not NaN.
+
+    Attributes
+    ----------
+    schema : pyarrow.Schema
+        Names and types, in the order of :meth:`abstain.Decisions.to_frame`.
+    """
+
+    def __init__(self, policy: Policy, *, gaps_as_null: bool = False) -> None:
+        self._nulls = gaps_as_null
+        empty = self._by_name(about_no_rows(policy))
+        self.schema = pyarrow().schema([(name, array.type) for name, array in empty.items()])
+
+    def of(self, decisions: Decisions) -> list[Any]:
+        """Return the columns of some rows, as ``Policy.rows`` decided about them.
+
+        Where rows are withheld as one, their gain is a figure of all rows of a stream together,
+        which no chunk can tell: there is none.
+        """
+        return [*self._by_name(decisions).values()]
+
+    def _by_name(self, decisions: Decisions) -> dict[str, Any]:
+        pa, gaps = pyarrow(), decisions.missing is not None
+        made = decision_columns(decisions, _by_number, gaps=gaps)
+        return {
+            name: pa.array(values, from_pandas=self._nulls)
+            if isinstance(values, np.ndarray)
+            else values
+            for name, values in made.items()
+        }
+
+
+def _by_number(values: NDArray[Any], numbers: IntArray, gaps: bool) -> Any:
+    """Return a column of few distinct values."""
+    pa = pyarrow()
+    array = pa.array(values)
+    if pa.types.is_primitive(array.type) and not gaps:
+        return pa.array(values[numbers], array.type)
+    return array.take(pa.array(numbers, mask=numbers < 0 if gaps else None))
 
 
 class RowSample:

@@ -22,7 +22,7 @@ _WHOLE = re.compile(r"-?[0-9]{1,4000}")
 _NUMBER = re.compile(r"-?[0-9]{1,400}(\.[0-9]{1,400})?([eE][-+]?[0-9]{1,4})?")
 
 
-def packed(facts: dict[str, Any]) -> dict[str, Any]:
+def pack(facts: dict[str, Any]) -> dict[str, Any]:
     """Return the facts with the columns of their cases packed."""
     cases = facts["cases"]
     masks, which = np.unique(np.array(cases["steps"], dtype=np.int64), return_inverse=True)

@@ -10,9 +10,8 @@ from abstain import shift
 from abstain._inputs import FloatArray, IntArray, read_scores
 from abstain._numerics import plain
 from abstain.decisions import Decisions
-from abstain.report._verdicts import verdict_on_shift
 from abstain.report._view import View
-from abstain.report._words import share, shares_in_words
+from abstain.report._words import share, shares_in_words, verdict_on_shift
 from abstain.summaries import BatchSummary, LabelledSummary, summarise
 
 _NOT_ADAPTED = (
@@ -20,7 +19,7 @@ _NOT_ADAPTED = (
 )
 
 
-def moved(
+def movement(
     view: View,
     labelled: LabelledSummary | None,
     scores_target: Any,
@@ -33,7 +32,7 @@ def moved(
     """
     decisions = view.decisions
     names = [str(name) for name in decisions.classes.tolist()]
-    batch = None if labelled is None else _unadapted(view, scores_target, positions)
+    batch = None if labelled is None else _unadapted(decisions, scores_target, positions)
     assumption = decisions.assumption
     adapted = assumption is None or assumption.assumed in ("label-shift", "known-proportions")
     facts: dict[str, Any] = {"interval": None, "test": None, "check": None}
@@ -64,15 +63,16 @@ def moved(
     }
 
 
-def _unadapted(view: View, scores_target: Any, positions: IntArray | None) -> BatchSummary | None:
+def _unadapted(
+    decisions: Decisions, scores_target: Any, positions: IntArray | None
+) -> BatchSummary | None:
     """Return the batch as it was before it was adapted; None where that cannot be told."""
-    decisions: Decisions = view.decisions
     policy = decisions.policy
-    if scores_target is not None:
+    if scores_target is None:
+        calibrated = decisions.calibrated
+    else:
         given = read_scores(scores_target, policy.order, scale=policy.calibrator.scale).values
-        given = given if positions is None else given[positions]
-        return summarise(policy.calibrator.compact(given), decisions.sample_weight)
-    calibrated = decisions.calibrated
+        calibrated = policy.calibrator.compact(given if positions is None else given[positions])
     return None if calibrated is None else summarise(calibrated, decisions.sample_weight)
 
 

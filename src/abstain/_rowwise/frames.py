@@ -170,7 +170,7 @@ class PartSummary:
         return self.how.summarise(self.scores.values(part), weight, missing=self.missing)
 
 
-def merged(summaries: Iterable[Summary | None]) -> Summary | None:
+def merge_summaries(summaries: Iterable[Summary | None]) -> Summary | None:
     """Return summaries as one; None where there is none."""
     found: Summary | None = None
     for one in summaries:
@@ -179,7 +179,7 @@ def merged(summaries: Iterable[Summary | None]) -> Summary | None:
     return found
 
 
-def check_some(summary: Summary | None) -> Summary:
+def check_any_rows(summary: Summary | None) -> Summary:
     """Raise where no row counts."""
     if summary is None:
         raise ValueError("`frame` has no rows that count; there is nothing to choose by.")
