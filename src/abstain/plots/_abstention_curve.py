@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from abstain import metrics as metric_registry
 from abstain._inputs import FloatArray, IntArray, check_budget, check_seed, rows_of
+from abstain.deciding import Batch
 from abstain.decisions import Decisions, check_decisions
 from abstain.estimation import LEVEL, Replicates, drawn_choice
 from abstain.evaluation import JudgedRows
@@ -266,7 +267,8 @@ class _Judge:
         selection = Selection(score=method, decision="argmax")
         if method == DELTA_METRIC:
             selection = Selection(decision=self.decision)
-        summary = self.metric.summarised(rows.proba, rows.weight)
+        compact = rows.proba if rows.proba.shape[1] > 2 else np.ascontiguousarray(rows.proba[:, 1])
+        summary = Batch.of_rows(compact, rows.weight, self.metric, selection).chosen_from
         found = selection.curve(
             self.metric,
             summary,

@@ -32,8 +32,9 @@ MOST_ATOMS = 65_536
 _MOST_SORTED = 32_768
 
 _SMALLEST = np.finfo(np.float64).eps
-# Rows that differ by less are the same but for rounding.
+# Rows that differ by less are the same but for rounding; a probability of 0 is taken as this.
 _SAME = 1e-9
+_LEAST = np.finfo(np.float64).tiny
 
 
 class BatchSummary(ABC):
@@ -364,14 +365,17 @@ def own_order(proba: FloatArray, weight: FloatArray | None = None) -> IntArray |
     """
     if len(proba) > _MOST_SORTED:
         return None
-    # Any order will do that no last digit changes; here that of one sum for each row, with
-    # factors of the columns that no usual probabilities make equal.
-    key = proba if proba.ndim == 1 else proba @ np.sqrt(np.arange(2.0, 2 + proba.shape[1]))
+    key = proba
+    if proba.ndim == 2:
+        # Any order will do that no last digit changes, and no other class proportions: these add
+        # the same to the logarithms of a column, and factors that sum to 0 take out the rest.
+        factors = np.sqrt(np.arange(2.0, 2 + proba.shape[1]))
+        key = np.log(np.maximum(proba, _LEAST)) @ (factors - factors.mean())
     order: IntArray = np.argsort(key, kind="stable")
     if weight is None:
         return order
     level = np.empty(len(key), dtype=np.intp)
-    level[order] = np.cumsum(np.diff(key[order], prepend=-1.0) > _SAME)
+    level[order] = np.cumsum(np.diff(key[order], prepend=-np.inf) > _SAME)
     return np.lexsort([weight, level])
 
 
