@@ -123,10 +123,7 @@ class BatchEstimate:
         )
         if len(shown) < len(names):
             moved += f", and {len(names) - len(shown)} more that moved less"
-        lines += [
-            f"Class proportions, validation -> batch: {moved}",
-            self.assumption.summary(),
-        ]
+        lines += [f"Class proportions, validation -> batch: {moved}", self.assumption.summary()]
         if self.positive is not None:
             lines.insert(-1, f"Positive class: {self.positive}")
         if self.alternative is not None and self.assumption.contested:
@@ -257,9 +254,7 @@ def estimate(
         priors=evidence.estimator.priors_,
         source_priors=evidence.estimator.source_priors_,
         assumption=assumption,
-        alternative=None
-        if other is None
-        else batch.values(wanted, given, evidence.ratios, other),
+        alternative=None if other is None else batch.values(wanted, given, evidence.ratios, other),
         positive=order.positive,
     )
 

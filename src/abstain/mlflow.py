@@ -26,11 +26,7 @@ _LONGEST = 6_000
 
 
 def log_policy(
-    policy: Policy | Decisions,
-    name: str = "policy",
-    *,
-    log_run: bool = True,
-    **options: Any,
+    policy: Policy | Decisions, name: str = "policy", *, log_run: bool = True, **options: Any
 ) -> Any:
     """Log a policy to the active MLflow run, or to a new one.
 

@@ -97,11 +97,7 @@ def _evaluating(model: Any) -> Iterator[None]:
 
 
 def sample_predictions(
-    model: Any,
-    inputs: Any,
-    *,
-    n_samples: int = 100,
-    random_state: int | None = None,
+    model: Any, inputs: Any, *, n_samples: int = 100, random_state: int | None = None
 ) -> FloatArray:
     """Return the outputs of a network in draws of test-time dropout.
 

@@ -133,11 +133,7 @@ def pairs_won(positive: FloatArray, negative: FloatArray) -> FloatArray:
 
 
 def auroc_windows(
-    positive: FloatArray,
-    negative: FloatArray,
-    pairs: FloatArray,
-    starts: IntArray,
-    ends: IntArray,
+    positive: FloatArray, negative: FloatArray, pairs: FloatArray, starts: IntArray, ends: IntArray
 ) -> FloatArray:
     """Return the auROC after each window is withheld (the paper's Algorithms 2 and 3)."""
 

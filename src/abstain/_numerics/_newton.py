@@ -295,11 +295,7 @@ class _ByProducts(_Descent):
 
 
 def _newton_step(
-    x: FloatArray,
-    gradient: FloatArray,
-    hessian: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
+    x: FloatArray, gradient: FloatArray, hessian: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> FloatArray:
     """Return the step to the lowest point of the quadratic model between the bounds."""
     held = ((x <= lower) & (gradient > 0)) | ((x >= upper) & (gradient < 0))
@@ -352,8 +348,7 @@ def _damped(here: Local, damping: float) -> Local:
     if not damping:
         return here
     return here._replace(
-        times=lambda v: here.times(v) + damping * v,
-        roughly=lambda v, _: here.roughly(v, damping),
+        times=lambda v: here.times(v) + damping * v, roughly=lambda v, _: here.roughly(v, damping)
     )
 
 

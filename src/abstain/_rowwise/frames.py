@@ -247,11 +247,7 @@ def about_no_rows(policy: Policy) -> Decisions:
 
 
 def decision_columns(
-    decisions: Decisions,
-    by_number: ColumnByNumber,
-    *,
-    gaps: bool,
-    left_out: Sequence[str] = (),
+    decisions: Decisions, by_number: ColumnByNumber, *, gaps: bool, left_out: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Return the columns of ``Decisions.to_frame`` about a part of the rows, by name.
 

@@ -112,11 +112,7 @@ WITHHOLD = ByName(
 )
 DECISION = ByName(
     "kind",
-    {
-        "argmax": {},
-        "best-gain": {"gains": MATRIX},
-        "threshold": {"threshold": EDGE},
-    },
+    {"argmax": {}, "best-gain": {"gains": MATRIX}, "threshold": {"threshold": EDGE}},
     what="decision rule",
 )
 
@@ -199,20 +195,14 @@ PARAMETERS: dict[str, Fields] = {
     "em": FROM
     | PRIOR_ROWS
     | CALIBRATED
-    | {
-        "algorithm?": OneOf("newton", "em"),
-        "warm_start?": Flag(),
-        "max_iter?": Whole(1, 100_000),
-    },
+    | {"algorithm?": OneOf("newton", "em"), "warm_start?": Flag(), "max_iter?": Whole(1, 100_000)},
     "known": FROM | {"priors": Either(number=SHARE, list=proportions("classes", plain=True))},
     "none": FROM,
     "rlls-hard": FROM | PULLED,
     "rlls-soft": FROM | PULLED,
 }
 SHIFT = ByName(
-    "name",
-    {name: {"parameters": keys} for name, keys in PARAMETERS.items()},
-    what="shift",
+    "name", {name: {"parameters": keys} for name, keys in PARAMETERS.items()}, what="shift"
 )
 
 LABELLED: Fields = {

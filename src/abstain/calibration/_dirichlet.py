@@ -10,11 +10,7 @@ from scipy import linalg
 from abstain._inputs import FloatArray, IntArray, Scale
 from abstain._kernels.softmax import linear_softmax, linear_softmax_loss, log_softmax
 from abstain._numerics import one_blas_thread
-from abstain.calibration._base import (
-    PRIOR_ROWS,
-    RegularisedCalibrator,
-    smoothed_targets,
-)
+from abstain.calibration._base import PRIOR_ROWS, RegularisedCalibrator, smoothed_targets
 
 # A faint pull of the diagonal to 1 settles what scores without an error leave open.
 _DIAGONAL = 1e-6

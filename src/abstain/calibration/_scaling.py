@@ -18,11 +18,7 @@ from numpy.typing import NDArray
 
 from abstain._inputs import CheckedScores, FloatArray, IntArray, two_logits
 from abstain._kernels.softmax import log_softmax, scaled_softmax
-from abstain.calibration._base import (
-    Calibrator,
-    RegularisedCalibrator,
-    smoothed_targets,
-)
+from abstain.calibration._base import Calibrator, RegularisedCalibrator, smoothed_targets
 from abstain.calibration._scaling_fit import BIAS_CORRECTED, Freedom, fit_scaling
 
 #: The calibrators that scale the logits themselves, by name; beta scales log-probabilities.

@@ -8,9 +8,4 @@ from abstain.certificates._certificate import split_for_certificate as split_for
 from abstain.certificates._certified_search import certified_choice as certified_choice
 from abstain.certificates._certified_search import claims_of as claims_of
 
-__all__ = [
-    "Bound",
-    "Certificate",
-    "Evidence",
-    "certify",
-]
+__all__ = ["Bound", "Certificate", "Evidence", "certify"]

@@ -144,11 +144,7 @@ class _Search:
         n_certify = np.bincount(self.certifying.labels, minlength=len(self.summary.class_sums))
         if goals.keys() == {"sensitivity", "specificity"} and len(self.claims) == 2:
             return nested_windows(
-                self.summary,
-                goals,
-                n_certify,
-                fitting=self.fitting,
-                most=_MOST_RULES,
+                self.summary, goals, n_certify, fitting=self.fitting, most=_MOST_RULES
             )
         shares = np.linspace(_MOST_WITHHELD, 0, _MOST_RULES)
         return [family(float(self.summary.total * share)) for share in shares]

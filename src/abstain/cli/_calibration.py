@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from abstain import calibration as calibrations
-from abstain._inputs import (
-    ClassOrder,
-    FloatArray,
-    LabelledScores,
-    read_labelled,
-    read_scores,
-)
+from abstain._inputs import ClassOrder, FloatArray, LabelledScores, read_labelled, read_scores
 from abstain.calibration import Calibrator
 from abstain.deciding import labelled_rows
 from abstain.summaries import LabelledSummary

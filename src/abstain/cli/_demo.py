@@ -127,10 +127,7 @@ def _true_metric(
 
 
 def _write(
-    out: Path,
-    place: Callable[[Path], Path],
-    clinic: ScreeningClinic,
-    decisions: Decisions,
+    out: Path, place: Callable[[Path], Path], clinic: ScreeningClinic, decisions: Decisions
 ) -> list[str]:
     from abstain.cli._writing import write_columns, write_decisions
     from abstain.report import Report

@@ -97,10 +97,7 @@ def first_pass(stream: Stream, classes: Any, look: Callable[[pa.Table, bool], No
     names = stream.scores.names_for(classes)
     counts, sample = list[int](), RowSample()
     several = len(stream.files) > 1
-    with (
-        rate_bar("reading scores", stream.n_rows()) as advance,
-        _by_threads(look) as looked_at,
-    ):
+    with rate_bar("reading scores", stream.n_rows()) as advance, _by_threads(look) as looked_at:
         for file in stream.files:
             count = 0
             for chunk in ahead(stream.chunks(file, others=False)):

@@ -98,7 +98,7 @@ def lines(found: dict[str, Any]) -> list[str]:
     """Return the facts as lines for people, the answer first."""
     result = [
         f"Withheld {found['withheld']:,} of {found['rows']:,} rows "
-        f"({found['abstention_rate']:.1%})",
+        f"({found['abstention_rate']:.1%})"
     ]
     if found["over_capacity"]:
         would = found["withheld"] + found["over_capacity"]

@@ -114,10 +114,7 @@ def true_labels(
 
 
 def text_columns(
-    path: Path,
-    wanted: dict[str, str],
-    reading: Reading,
-    rows: IntArray | None = None,
+    path: Path, wanted: dict[str, str], reading: Reading, rows: IntArray | None = None
 ) -> dict[str, list[str]]:
     """Read columns as text, each named by the option that asks for it; empty where nothing is.
 

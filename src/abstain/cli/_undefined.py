@@ -27,10 +27,7 @@ def null_because(found: Mapping[str, Any]) -> dict[str, str]:
     """
     counts = found.get("withheld"), found.get("rows")
     known = all(isinstance(count, int) for count in counts)
-    nobody = {
-        "kept": known and counts[0] == counts[1],
-        "withheld": known and counts[0] == 0,
-    }
+    nobody = {"kept": known and counts[0] == counts[1], "withheld": known and counts[0] == 0}
     return {path: _reason(path, value, nobody) for path, value in _not_finite(found, "")}
 
 

@@ -10,14 +10,10 @@ from numpy.typing import NDArray
 
 from abstain._inputs import both_columns
 from abstain.calibration import Calibrator
-from abstain.estimation import (
-    EstimatedValue,
-)
+from abstain.estimation import EstimatedValue
 from abstain.exceptions import AssumptionWarning, warn_user
 from abstain.shift import Assumption
-from abstain.summaries import (
-    LabelledSummary,
-)
+from abstain.summaries import LabelledSummary
 
 # Fewer logits may all lie in [0, 1] by chance.
 _FEWEST_LOOKED_AT = 100

@@ -11,7 +11,4 @@ from abstain.estimation._estimate import drawn_rows as drawn_rows
 from abstain.estimation._replicates import Replicates as Replicates
 from abstain.estimation._replicates import replicated as replicated
 
-__all__ = [
-    "Estimate",
-    "EstimatedValue",
-]
+__all__ = ["Estimate", "EstimatedValue"]

@@ -7,11 +7,7 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from abstain._inputs import FloatArray
-from abstain._kernels.ranking import (
-    auroc_windows,
-    partial_auroc_windows,
-    specificity_thresholds,
-)
+from abstain._kernels.ranking import auroc_windows, partial_auroc_windows, specificity_thresholds
 from abstain.metrics._estimation import Estimation
 from abstain.metrics._ranking import RankingMetric
 from abstain.summaries import Atoms, Windows

@@ -386,12 +386,7 @@ class Metric(Parameters, ABC):
         return before, self.expected_on(summary.only(kept), _of(prediction, kept))
 
     def moved_draws(
-        self,
-        summary: BatchSummary,
-        prediction: IntArray,
-        withheld: Mask,
-        moves: Moves,
-        seed: int,
+        self, summary: BatchSummary, prediction: IntArray, withheld: Mask, moves: Moves, seed: int
     ) -> tuple[FloatArray, FloatArray]:
         """Return the value on everything and on what is kept, once for each move.
 

@@ -124,12 +124,7 @@ class BaseConfusionMetric(Metric):
         return self._values(labels_drawn(summary, _columns(summary, prediction), n_draws, seed))
 
     def moved_draws(
-        self,
-        summary: BatchSummary,
-        prediction: IntArray,
-        withheld: Mask,
-        moves: Moves,
-        seed: int,
+        self, summary: BatchSummary, prediction: IntArray, withheld: Mask, moves: Moves, seed: int
     ) -> tuple[FloatArray, FloatArray]:
         before, after = np.full((2, len(moves)), np.nan)
         some = rows_that_move(summary, prediction, withheld, moves)

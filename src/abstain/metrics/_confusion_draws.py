@@ -191,11 +191,7 @@ def rows_that_move(
 
 
 def moved_shares(
-    summary: BatchSummary,
-    prediction: IntArray,
-    withheld: Mask,
-    moves: Moves,
-    some: _Moving,
+    summary: BatchSummary, prediction: IntArray, withheld: Mask, moves: Moves, some: _Moving
 ) -> tuple[FloatArray, FloatArray]:
     """Return by what factor each move changes the expected counts, of the kept and the withheld.
 

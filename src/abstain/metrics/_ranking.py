@@ -319,12 +319,7 @@ class RankingMetric(Metric):
         return drawn
 
     def moved_draws(
-        self,
-        summary: BatchSummary,
-        prediction: IntArray,
-        withheld: Mask,
-        moves: Moves,
-        seed: int,
+        self, summary: BatchSummary, prediction: IntArray, withheld: Mask, moves: Moves, seed: int
     ) -> tuple[FloatArray, FloatArray]:
         window = None if withheld.all() else summary.window(withheld)
         if window is not None:

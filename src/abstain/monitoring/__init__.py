@@ -4,6 +4,4 @@ from __future__ import annotations
 
 from abstain.monitoring._rate_controller import RateController
 
-__all__ = [
-    "RateController",
-]
+__all__ = ["RateController"]

@@ -70,12 +70,7 @@ class RateController:
     """
 
     def __init__(
-        self,
-        policy: Policy,
-        scores_reference: ArrayLike,
-        *,
-        rate: float,
-        step: float = 0.005,
+        self, policy: Policy, scores_reference: ArrayLike, *, rate: float, step: float = 0.005
     ) -> None:
         if not isinstance(policy, Policy):
             raise TypeError(f"`policy` must be a Policy; got {shown(policy)}.")

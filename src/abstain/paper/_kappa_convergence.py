@@ -107,11 +107,7 @@ def kappa_convergence(options: Options) -> KappaConvergence:
         exact = WeightedKappa("quadratic").marginal_values(proba)
         for column, m in enumerate(N_SAMPLES):
             sampled = WeightedKappa(
-                "quadratic",
-                solver="marginal",
-                method="sampled",
-                n_samples=m,
-                random_state=repeat,
+                "quadratic", solver="marginal", method="sampled", n_samples=m, random_state=repeat
             ).marginal_values(proba)
             differences[repeat, column] = np.abs(sampled - exact).mean()
     return KappaConvergence(N_SAMPLES, differences)

@@ -220,11 +220,7 @@ def _interval(estimator: ShiftEstimator, seed: int) -> FloatArray:
 
 
 def _frequencies(
-    y: ArrayLike | None,
-    classes: NDArray[Any],
-    n: int,
-    name: str,
-    weight: FloatArray | None = None,
+    y: ArrayLike | None, classes: NDArray[Any], n: int, name: str, weight: FloatArray | None = None
 ) -> FloatArray | None:
     """Return how frequent each class is among true labels; None where there are none."""
     if y is None:

@@ -11,14 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._display import block, doubts, facts, next_steps, proportions, sentence
-from abstain._inputs import (
-    Aside,
-    FloatArray,
-    IntArray,
-    Mask,
-    both_columns,
-    to_native_frame,
-)
+from abstain._inputs import Aside, FloatArray, IntArray, Mask, both_columns, to_native_frame
 from abstain.certificates import Certificate
 from abstain.deciding import Outcome
 from abstain.estimation import Estimate, Replicates

@@ -456,11 +456,7 @@ class Policy:
         found = decide(given, Batch.of_rows(rows, weight, self.metric, self.selection))
         warn_of(found.assumption)
         return replace(
-            self,
-            **rule_of(found),
-            certificate=None,
-            created=_now(),
-            version=abstain.__version__,
+            self, **rule_of(found), certificate=None, created=_now(), version=abstain.__version__
         )
 
     def to_dict(self) -> dict[str, Any]:

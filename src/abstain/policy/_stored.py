@@ -32,10 +32,7 @@ def to_plain(policy: Policy) -> dict[str, Any]:
         "positive": policy.positive,
         "columns": _classes_to_list(policy.columns),
         "calibration": policy.calibrator.to_dict(),
-        "priors": {
-            "source": policy.source_priors.tolist(),
-            "target": policy.priors.tolist(),
-        },
+        "priors": {"source": policy.source_priors.tolist(), "target": policy.priors.tolist()},
         "decision": policy.rule.to_dict(),
         "withhold": policy.region.to_dict(),
         "certificate": _optional(policy.certificate),

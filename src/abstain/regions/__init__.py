@@ -16,11 +16,4 @@ from abstain.regions._registry import from_dict as from_dict
 from abstain.regions._thresholds import GainThreshold, ScoreThreshold, TopShare
 from abstain.regions._thresholds import score_threshold as score_threshold
 
-__all__ = [
-    "GainThreshold",
-    "Interval",
-    "ProbabilityBoxes",
-    "Region",
-    "ScoreThreshold",
-    "TopShare",
-]
+__all__ = ["GainThreshold", "Interval", "ProbabilityBoxes", "Region", "ScoreThreshold", "TopShare"]

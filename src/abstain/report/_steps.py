@@ -185,11 +185,7 @@ def _alternatives(view: View, budgets: list[float], chosen: int) -> dict[str, li
 
 
 def _counts(
-    decisions: Decisions,
-    budget: float,
-    abstain: Mask,
-    after: EstimatedValue,
-    too_narrow: bool,
+    decisions: Decisions, budget: float, abstain: Mask, after: EstimatedValue, too_narrow: bool
 ) -> dict[str, Any]:
     """Return how many are withheld and what that is worth, in numbers and in words."""
     rate = float(np.average(abstain, weights=decisions.sample_weight))

@@ -14,6 +14,4 @@ from abstain.selection._target import Family as Family
 from abstain.selection._target import Memory as Memory
 from abstain.selection._window_search import even_boundaries as even_boundaries
 
-__all__ = [
-    "Cost",
-]
+__all__ = ["Cost"]

@@ -111,11 +111,7 @@ def _values(
 
 
 def _confusions(
-    y: IntArray,
-    proba: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    weight: FloatArray | None,
+    y: IntArray, proba: FloatArray, lower: FloatArray, upper: FloatArray, weight: FloatArray | None
 ) -> FloatArray:
     """Return the confusion matrix of what each interval keeps, by prefix sums of cells."""
     p = proba[:, 1]

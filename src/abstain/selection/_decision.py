@@ -24,8 +24,7 @@ def as_now(labelled: LabelledSummary | None, weights: FloatArray | None) -> Labe
         return None
     moved = weights[labelled.labels]
     return replace(
-        labelled.at(weights),
-        weight=moved if labelled.weight is None else moved * labelled.weight,
+        labelled.at(weights), weight=moved if labelled.weight is None else moved * labelled.weight
     )
 
 

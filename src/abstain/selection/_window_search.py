@@ -44,11 +44,7 @@ class _Window(NamedTuple):
 
 
 def smallest_window(
-    metric: RankingMetric,
-    summary: BatchSummary,
-    target: float,
-    *,
-    decision: Decision = "auto",
+    metric: RankingMetric, summary: BatchSummary, target: float, *, decision: Decision = "auto"
 ) -> tuple[WindowChoice | None, WindowChoice | None]:
     """Return the lightest window whose withholding brings the metric to the target.
 

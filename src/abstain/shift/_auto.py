@@ -12,13 +12,7 @@ import numpy as np
 
 from abstain._inputs import FloatArray, check_fraction
 from abstain._numerics import raise_not_fitted
-from abstain.shift._base import (
-    Assumed,
-    DrawMethod,
-    ShiftEstimator,
-    SourcePriors,
-    ratio_of_priors,
-)
+from abstain.shift._base import Assumed, DrawMethod, ShiftEstimator, SourcePriors, ratio_of_priors
 from abstain.shift._check import LEVEL, LabelShiftCheck, label_shift_check
 from abstain.shift._fixed import NoShift
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift

@@ -26,13 +26,7 @@ from abstain._inputs import (
     shown,
 )
 from abstain._kernels.adapt import adapted
-from abstain._numerics import (
-    Parameters,
-    clone,
-    gamma_draws,
-    raise_not_fitted,
-    resampled_weight,
-)
+from abstain._numerics import Parameters, clone, gamma_draws, raise_not_fitted, resampled_weight
 from abstain.exceptions import NotIdentifiable
 from abstain.shift._replicated import importance_by_score
 from abstain.summaries import BatchSummary, LabelledSummary, RowSummary

@@ -368,9 +368,7 @@ class _Problem:
     def thinned(self, stride: int) -> _Problem:
         """Return the problem of one row in so many."""
         return replace(
-            self,
-            proba=np.ascontiguousarray(self.proba[::stride]),
-            weight=self.weight[::stride],
+            self, proba=np.ascontiguousarray(self.proba[::stride]), weight=self.weight[::stride]
         )
 
 

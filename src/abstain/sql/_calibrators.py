@@ -65,10 +65,7 @@ def _logits(sql: Steps, scores: Sequence[str]) -> list[str]:
         lowest = sql.number(-_WIDEST_LOGIT)
         near = sql.between(sql(highest), -_WIDEST_LOGIT, _WIDEST_LOGIT)
         apart = sql.both(
-            [
-                sql.less(sql(score), lowest.copy()),
-                sql.more(sql(highest), sql.number(0.0)),
-            ]
+            [sql.less(sql(score), lowest.copy()), sql.more(sql(highest), sql.number(0.0))]
         )
         moved = sql.subtract(sql(score), sql(highest))
         return sql.case(
@@ -210,11 +207,7 @@ def _curve(sql: Steps, calibrator: Any, curve: int, odds: str) -> Any:
 
 
 def pieces(
-    sql: Steps,
-    x: FloatArray,
-    y: FloatArray,
-    odds: Callable[[], Any],
-    before: Callable[[int], Any],
+    sql: Steps, x: FloatArray, y: FloatArray, odds: Callable[[], Any], before: Callable[[int], Any]
 ) -> Any:
     """Return a curve through knots at some odds, flat beyond its ends, as a tree of its pieces.
 

@@ -46,10 +46,7 @@ def _threshold(sql: Steps, rule: Any, proba: list[str]) -> str:
 
 def _in_interval(sql: Steps, region: Any, proba: list[str], prediction: str) -> Any:
     return sql.both(
-        [
-            _at_least(sql, sql(proba[1]), region.lower),
-            _at_most(sql, sql(proba[1]), region.upper),
-        ]
+        [_at_least(sql, sql(proba[1]), region.lower), _at_most(sql, sql(proba[1]), region.upper)]
     )
 
 

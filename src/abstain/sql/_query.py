@@ -9,13 +9,7 @@ from abstain.policy import Policy
 from abstain.sql._calibrators import adapted, calibrated, checked
 from abstain.sql._choices import REGIONS, RULES, SCORES
 from abstain.sql._dialects import dialect_of
-from abstain.sql._names import (
-    check_columns,
-    check_labels,
-    check_scores,
-    check_table,
-    output_names,
-)
+from abstain.sql._names import check_columns, check_labels, check_scores, check_table, output_names
 from abstain.sql._one_score import OneScore, sql_label
 from abstain.sql._steps import Steps
 

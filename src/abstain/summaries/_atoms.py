@@ -79,11 +79,7 @@ class Atoms:
 
     @classmethod
     def from_proba(
-        cls,
-        p: FloatArray,
-        *,
-        sample_weight: FloatArray | None = None,
-        bins: int | None = None,
+        cls, p: FloatArray, *, sample_weight: FloatArray | None = None, bins: int | None = None
     ) -> Self:
         """Return the atoms of probabilities that stand in for the labels.
 

@@ -123,10 +123,7 @@ class LabelledSummary:
             counted.append(times * below[-1] / n)
         at = np.concatenate(picked)
         return type(self)(
-            shortened(self.proba[at]),
-            self.labels[at],
-            np.concatenate(counted),
-            held_out=held_out,
+            shortened(self.proba[at]), self.labels[at], np.concatenate(counted), held_out=held_out
         )
 
     def to_dict(self) -> dict[str, Any]:
