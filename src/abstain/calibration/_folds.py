@@ -54,18 +54,15 @@ class Folds:
         to either, so a row of weight 2 is the same as the row twice.
         """
         n_classes = logits.shape[1]
-        # Told apart by value, not by their bits: a model's scores of the same features differ in
-        # the last digits with their place in a batch. One sum stands for all columns, with
-        # factors that no usual logits make equal.
-        with np.errstate(over="ignore", invalid="ignore"):
-            key = logits @ np.sqrt(np.arange(2.0, 2 + n_classes))
-        order = np.argsort(key, kind="stable")
-        apart = ~np.isclose(key[order[1:]], key[order[:-1]], rtol=_SAME, atol=_SAME)
-        level = np.cumsum(np.append(True, apart)) - 1
+        level = _levels(logits[:, 0])
+        for column in logits.T[1:]:
+            if level.max() == len(level) - 1:
+                break
+            level = np.unique(level * len(level) + _levels(column), return_inverse=True)[1]
         cells, first, cell = np.unique(
-            level * n_classes + codes[order], return_index=True, return_inverse=True
+            level * n_classes + codes, return_index=True, return_inverse=True
         )
-        mass = np.bincount(cell, weights=weight[order]).astype(np.float64)
+        mass = np.bincount(cell, weights=weight).astype(np.float64)
         level, code = np.divmod(cells, n_classes)
         n_levels = int(level[-1]) + 1
         rng = np.random.default_rng(0)
@@ -75,11 +72,25 @@ class Folds:
         parts, shares, places = _split(level, code, mass, often, n_folds, n_classes, rng)
         part = np.concatenate([whole, parts])
         return cls(
-            rows=order[first[part]],
+            rows=first[part],
             weight=np.concatenate([mass[whole], shares]),
             fold=np.concatenate([fold, places]),
             n_levels=n_levels,
         )
+
+
+def _levels(column: FloatArray) -> IntArray:
+    """Return a number for each value that rises with it.
+
+    Told apart by value, not by their bits: a model's scores of the same features differ in the
+    last digits with their place in a batch.
+    """
+    order = np.argsort(column)
+    ordered = column[order]
+    apart = ~np.isclose(ordered[1:], ordered[:-1], rtol=_SAME, atol=_SAME)
+    levels = np.empty(len(column), dtype=np.intp)
+    levels[order] = np.cumsum(np.append(0, apart))
+    return levels
 
 
 def _by_class(
