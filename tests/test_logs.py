@@ -10,7 +10,7 @@ import pytest
 
 import abstain
 from abstain import Abstainer, Policy
-from abstain._logs import aside, logger
+from abstain._logs import logger, repeated_work
 from abstain.datasets import screening_clinic
 
 PACKAGE = Path(abstain.__file__).parent
@@ -84,10 +84,10 @@ def test_the_reasons_are_for_those_who_debug(clinic, caplog):
 
 def test_what_is_done_many_times_over_is_for_those_too(caplog):
     room = logger("flow")
-    with caplog.at_level(logging.INFO, logger="abstain"), aside():
+    with caplog.at_level(logging.INFO, logger="abstain"), repeated_work():
         room.info("one of a hundred")
     assert not caplog.records
-    with caplog.at_level(logging.DEBUG, logger="abstain"), aside():
+    with caplog.at_level(logging.DEBUG, logger="abstain"), repeated_work():
         room.info("one of a hundred")
     assert len(caplog.records) == 1
 

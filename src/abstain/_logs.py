@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-_aside = ContextVar("_aside", default=False)
+_repeating = ContextVar("_repeating", default=False)
 
 logging.getLogger("abstain").addHandler(logging.NullHandler())
 
@@ -26,17 +26,17 @@ def logger(room: str) -> logging.Logger:
 
 
 def _worth_saying(record: logging.LogRecord) -> bool:
-    return not _aside.get() or logging.getLogger("abstain").isEnabledFor(logging.DEBUG)
+    return not _repeating.get() or logging.getLogger("abstain").isEnabledFor(logging.DEBUG)
 
 
 @contextmanager
-def aside() -> Iterator[None]:
+def repeated_work() -> Iterator[None]:
     """Keep what is done many times over, such as a test on many resamples, for DEBUG."""
-    before = _aside.set(True)
+    before = _repeating.set(True)
     try:
         yield
     finally:
-        _aside.reset(before)
+        _repeating.reset(before)
 
 
 def stopwatch() -> Callable[[], float]:

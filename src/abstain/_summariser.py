@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from abstain._inputs import (
-    Aside,
     ClassOrder,
     FloatArray,
     Missing,
+    RowRoles,
     check_sample_weight,
     float_array,
     on_device,
     read_scores,
-    rows_aside,
+    row_roles,
 )
 from abstain._numerics import plain
 from abstain.calibration import Calibrator
@@ -67,17 +67,17 @@ class Summariser:
 
             return summarise(self, scores, sample_weight, missing=missing)
         given = read_scores(scores, self.order, scale=self.calibrator.scale)
-        values, aside = rows_aside(given.values, missing=missing)
-        weight = _weights(sample_weight, aside.n_rows)
+        values, roles = row_roles(given.values, missing=missing)
+        weight = _weights(sample_weight, roles.n_rows)
         # A part of many may have no rows, or none that counts.
-        proba, _ = calibrated_apart(self.calibrator, values, aside if len(values) else _NO_ROWS)
-        left = aside.left(weight)
+        proba, _ = calibrated_apart(self.calibrator, values, roles if len(values) else _NO_ROWS)
+        left = roles.left(weight)
         return Summary.of(
             proba,
-            aside.scored(weight),
+            roles.scored(weight),
             self._maker,
-            n_missing=aside.n_referred,
-            missing_weight=None if left is None else left[aside.referred],
+            n_missing=roles.n_referred,
+            missing_weight=None if left is None else left[roles.referred],
         )
 
     def of_part(self, part: Bins | Sample, n_rows: int, n_missing: int) -> Summary:
@@ -104,7 +104,7 @@ class Summariser:
 
 
 # Nothing is to be calibrated where there is nothing.
-_NO_ROWS = Aside(0, rows=np.empty(0, dtype=np.intp))
+_NO_ROWS = RowRoles(0, rows=np.empty(0, dtype=np.intp))
 
 
 def _weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | None:

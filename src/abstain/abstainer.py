@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from abstain import metrics, scores, shift
 from abstain._inputs import (
-    Aside,
     FloatArray,
     Mask,
     Missing,
+    RowRoles,
     Scale,
     both_columns,
     check_level,
@@ -29,7 +29,7 @@ from abstain._inputs import (
     on_device,
     read_labelled,
     read_scores,
-    rows_aside,
+    row_roles,
 )
 from abstain._kernels.adapt import adapted_compact
 from abstain._logs import logger, stopwatch
@@ -309,17 +309,17 @@ class Abstainer(Parameters):
                 self, scores, missing=missing, sample_weight=sample_weight, y_target=y_target
             )
         read = read_scores(scores, self.order_, scale=self.scale)
-        values, aside = rows_aside(
+        values, roles = row_roles(
             read.values, missing=missing, y_target=y_target, classes=self.classes_
         )
-        _check_some_left(aside)
+        _check_some_left(roles)
         warn_of_scale(values, self.calibrator_.picked, self._labelled)
-        proba, apart = calibrated_apart(self.calibrator_.picked, values, aside)
-        everyone, weight = aside.weights(sample_weight)
-        given = self._given(self._left(aside, everyone))
+        proba, apart = calibrated_apart(self.calibrator_.picked, values, roles)
+        everyone, weight = roles.weights(sample_weight)
+        given = self._given(self._left(roles, everyone))
         outside_score = None
         if score_samples is not None:
-            outside_score = partial(self._variance, score_samples, aside)
+            outside_score = partial(self._variance, score_samples, roles)
         found = decide(
             given,
             Batch.of_rows(
@@ -327,7 +327,7 @@ class Abstainer(Parameters):
                 weight,
                 self.metric_,
                 given.selection,
-                known=_known_labels(aside, apart, everyone, len(self.classes_)),
+                known=_known_labels(roles, apart, everyone, len(self.classes_)),
                 outside_score=outside_score,
             ),
         )
@@ -336,7 +336,7 @@ class Abstainer(Parameters):
         return Decisions(
             policy,
             found,
-            None if aside.nothing else aside,
+            None if roles.nothing else roles,
             everyone,
             adapted_compact(apart, policy.ratios),
             scores=values,
@@ -438,16 +438,16 @@ class Abstainer(Parameters):
             proof,
         )
 
-    def _left(self, aside: Aside, weight: FloatArray | None) -> Selection:
+    def _left(self, roles: RowRoles, weight: FloatArray | None) -> Selection:
         """Return the selection among the rows to be decided about: those without a score count."""
-        if not aside.n_referred:
+        if not roles.n_referred:
             return self._selection
-        open_ = np.ones(len(aside)) if weight is None else weight
-        if aside.known is not None:
-            open_ = open_[~aside.known]
-        used, total = float(_total(aside.referred, weight)), float(open_.sum())
+        open_ = np.ones(len(roles)) if weight is None else weight
+        if roles.known is not None:
+            open_ = open_[~roles.known]
+        used, total = float(_total(roles.referred, weight)), float(open_.sum())
         counted = weight is None
-        return self._after_referred(aside.n_referred, len(aside), used, total, counted=counted)
+        return self._after_referred(roles.n_referred, len(roles), used, total, counted=counted)
 
     def _after_referred(
         self, n_referred: int, n_rows: int, used: float, total: float, *, counted: bool
@@ -492,21 +492,21 @@ class Abstainer(Parameters):
         )
 
     def _variance(
-        self, score_samples: Iterable[ArrayLike], aside: Aside, ratios: FloatArray
+        self, score_samples: Iterable[ArrayLike], roles: RowRoles, ratios: FloatArray
     ) -> FloatArray:
         """Return the variance of each row over draws, each calibrated and adapted."""
         calibrator = self.calibrator_.picked
         adapted = (
             adapted_compact(
                 calibrator.compact(
-                    aside.scored(read_scores(sample, self.order_, scale=self.scale).values)
+                    roles.scored(read_scores(sample, self.order_, scale=self.scale).values)
                 ),
                 ratios,
             )
             for sample in score_samples
         )
         values = scores.dropout_variance(adapted)
-        check_same_length(scores=aside.at, score_samples=values)
+        check_same_length(scores=roles.at, score_samples=values)
         return values
 
     def _check_samples(self, score_samples: Iterable[ArrayLike] | None) -> None:
@@ -556,31 +556,31 @@ class Abstainer(Parameters):
         shift.get(self.shift)
 
 
-def _check_some_left(aside: Aside) -> None:
-    if not aside.nothing and not len(aside.at):
-        without = aside.n_rows - len(aside) + _counted(aside.missing)
+def _check_some_left(roles: RowRoles) -> None:
+    if not roles.nothing and not len(roles.at):
+        without = roles.n_rows - len(roles) + _counted(roles.missing)
         raise ValueError(
-            f"`scores` must have a row to decide about; of {aside.n_rows} rows {without} have no "
-            f"score and {_counted(aside.known)} have a known label."
+            f"`scores` must have a row to decide about; of {roles.n_rows} rows {without} have no "
+            f"score and {_counted(roles.known)} have a known label."
         )
 
 
 def _known_labels(
-    aside: Aside, proba: FloatArray, weight: FloatArray | None, n_classes: int
+    roles: RowRoles, proba: FloatArray, weight: FloatArray | None, n_classes: int
 ) -> KnownLabels | None:
     """Return the rows of known label, for what they say of the batch; None where none is."""
-    if aside.codes is None:
+    if roles.codes is None:
         return None
-    at = aside.labelled_at
+    at = roles.labelled_at
     return KnownLabels(
-        aside.counts(weight, n_classes),
+        roles.counts(weight, n_classes),
         LabelledSummary(
             # Probabilities that are to be adapted in place elsewhere.
             np.array(both_columns(proba)),
-            aside.codes[at],
+            roles.codes[at],
             None if weight is None else weight[at],
         ),
-        n=int((aside.codes >= 0).sum()),
+        n=int((roles.codes >= 0).sum()),
     )
 
 

@@ -6,7 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from abstain._inputs import ClassOrder, read_scores, rows_aside
+from abstain._inputs import ClassOrder, read_scores, row_roles
 
 CLASSES = np.array([0, 1])
 ORDER = ClassOrder(CLASSES, CLASSES, 1)
@@ -31,12 +31,12 @@ ORDER = ClassOrder(CLASSES, CLASSES, 1)
     ids=lambda scores: f"{type(scores).__module__}.{type(scores).__name__}",
 )
 def test_a_gap_is_a_gap_in_anything(scores):
-    values, aside = rows_aside(read_scores(scores, ORDER).values, missing="refer")
-    np.testing.assert_array_equal(aside.missing, [False, True, False])
-    np.testing.assert_allclose(aside.scored(values), [0.1, 0.3], rtol=1e-6)
-    assert aside.rows is None
-    assert aside.known is None
-    _, dropped = rows_aside(read_scores(scores, ORDER).values, missing="drop")
+    values, roles = row_roles(read_scores(scores, ORDER).values, missing="refer")
+    np.testing.assert_array_equal(roles.missing, [False, True, False])
+    np.testing.assert_allclose(roles.scored(values), [0.1, 0.3], rtol=1e-6)
+    assert roles.rows is None
+    assert roles.known is None
+    _, dropped = row_roles(read_scores(scores, ORDER).values, missing="drop")
     np.testing.assert_array_equal(dropped.rows, [0, 2])
     assert dropped.missing is None
     assert not dropped.nothing
@@ -44,10 +44,10 @@ def test_a_gap_is_a_gap_in_anything(scores):
 
 def test_any_gap_of_a_row_makes_it_one_and_precision_stays():
     scores = np.array([[0.2, 0.8], [np.nan, 0.4], [np.nan, np.nan]], dtype=np.float32)
-    values, aside = rows_aside(scores, missing="refer")
-    np.testing.assert_array_equal(aside.missing, [False, True, True])
+    values, roles = row_roles(scores, missing="refer")
+    np.testing.assert_array_equal(roles.missing, [False, True, True])
     assert values.dtype == np.float32
-    assert rows_aside(scores[:1], missing="error")[1].nothing
+    assert row_roles(scores[:1], missing="error")[1].nothing
 
 
 @pytest.mark.parametrize(
@@ -64,28 +64,28 @@ def test_any_gap_of_a_row_makes_it_one_and_precision_stays():
     ids=lambda labels: f"{type(labels).__module__}.{type(labels).__name__}",
 )
 def test_labels_where_they_are_known(labels):
-    _, aside = rows_aside(np.full(4, 0.5), missing="error", y_target=labels, classes=CLASSES)
-    np.testing.assert_array_equal(aside.codes, [1, -1, -1, 0])
-    np.testing.assert_array_equal(aside.at, [1, 2])
-    np.testing.assert_array_equal(aside.counts(None, 2), [1, 1])
+    _, roles = row_roles(np.full(4, 0.5), missing="error", y_target=labels, classes=CLASSES)
+    np.testing.assert_array_equal(roles.codes, [1, -1, -1, 0])
+    np.testing.assert_array_equal(roles.at, [1, 2])
+    np.testing.assert_array_equal(roles.counts(None, 2), [1, 1])
 
 
 def test_text_labels_are_unknown_where_empty():
     classes = np.array(["no", "yes"])
     labels = np.array(["yes", "", "no"])
-    _, aside = rows_aside(np.full(3, 0.5), missing="error", y_target=labels, classes=classes)
-    np.testing.assert_array_equal(aside.codes, [1, -1, 0])
-    _, nothing = rows_aside(np.full(3, 0.5), missing="error", y_target=[""] * 3, classes=classes)
+    _, roles = row_roles(np.full(3, 0.5), missing="error", y_target=labels, classes=classes)
+    np.testing.assert_array_equal(roles.codes, [1, -1, 0])
+    _, nothing = row_roles(np.full(3, 0.5), missing="error", y_target=[""] * 3, classes=classes)
     assert nothing.nothing
 
 
 def test_a_row_with_a_label_needs_no_score():
     scores = [0.1, None, None]
-    _, aside = rows_aside(scores, missing="drop", y_target=[None, 1, None], classes=CLASSES)
-    np.testing.assert_array_equal(aside.rows, [0, 1])
-    np.testing.assert_array_equal(aside.missing, [False, True])
-    assert not aside.referred.any()
-    rows_aside(scores[:2], missing="error", y_target=[None, 1], classes=CLASSES)
+    _, roles = row_roles(scores, missing="drop", y_target=[None, 1, None], classes=CLASSES)
+    np.testing.assert_array_equal(roles.rows, [0, 1])
+    np.testing.assert_array_equal(roles.missing, [False, True])
+    assert not roles.referred.any()
+    row_roles(scores[:2], missing="error", y_target=[None, 1], classes=CLASSES)
 
 
 @pytest.mark.parametrize(
@@ -111,4 +111,4 @@ def test_a_row_with_a_label_needs_no_score():
 )
 def test_messages(scores, options, error, message):
     with pytest.raises(error, match=message):
-        rows_aside(scores, classes=CLASSES, **{"missing": "error", **options})
+        row_roles(scores, classes=CLASSES, **{"missing": "error", **options})

@@ -1,4 +1,4 @@
-"""Columns of the user's that are called as ours are: theirs stay, ours step aside."""
+"""Columns of the user's that are called as ours are: theirs stay, ours step roles."""
 
 import numpy as np
 import pandas as pd

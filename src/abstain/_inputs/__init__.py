@@ -6,9 +6,6 @@ checked again.
 
 from __future__ import annotations
 
-from abstain._inputs._aside import Aside as Aside
-from abstain._inputs._aside import Missing as Missing
-from abstain._inputs._aside import rows_aside as rows_aside
 from abstain._inputs._checks import FIT_LOGITS as FIT_LOGITS
 from abstain._inputs._checks import ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE
 from abstain._inputs._checks import CheckedScores as CheckedScores
@@ -62,6 +59,9 @@ from abstain._inputs._order import read_labelled as read_labelled
 from abstain._inputs._order import read_labelled_proba as read_labelled_proba
 from abstain._inputs._order import read_scores as read_scores
 from abstain._inputs._order import spelled as spelled
+from abstain._inputs._roles import Missing as Missing
+from abstain._inputs._roles import RowRoles as RowRoles
+from abstain._inputs._roles import row_roles as row_roles
 from abstain._inputs._row_names import group_codes as group_codes
 from abstain._inputs._row_names import group_names as group_names
 from abstain._inputs._row_names import n_entries as n_entries

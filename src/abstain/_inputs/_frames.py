@@ -169,7 +169,7 @@ def _no_numbers(values: Any, array: NDArray[Any]) -> str:
     return f"got {str(strange)[:60]!r}, a {type(strange).__name__}"
 
 
-def taken(
+def scores_in(
     scores: Any,
     classes: NDArray[Any] | None = None,
     labels: NDArray[Any] | None = None,

@@ -25,7 +25,7 @@ from abstain._inputs._checks import (
     one_column,
     rows_of,
 )
-from abstain._inputs._frames import PREFIX, Scores, taken
+from abstain._inputs._frames import PREFIX, Scores, scores_in
 from abstain._inputs._labels import (
     check_classes,
     classes_by_name,
@@ -168,7 +168,7 @@ def read_labelled(
     columns_given = None if classes is None else label_array(classes, "classes")
     # Probabilities must sum to 1, which no id would let them.
     by_place = scale == "probabilities"
-    given = taken(scores, columns_given, labelled, by_place=by_place)
+    given = scores_in(scores, columns_given, labelled, by_place=by_place)
     values = rows_of(given.values, name)
     checked = CheckedScores.of(values, scale=scale, name=name)
     matrix = checked.matrix
@@ -230,8 +230,8 @@ def read_scores(
         The argument's name, for messages.
     """
     if order is None:
-        return taken(scores)
-    given = taken(scores, order.columns, by_place=scale == "probabilities")
+        return scores_in(scores)
+    given = scores_in(scores, order.columns, by_place=scale == "probabilities")
     rows = rows_of(given.values, name)
     values = order.arranged(rows, scale=scale, named=given.single, name=name)
     return given if values is given.values else replace(given, values=values)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from abstain._inputs import IntArray, Missing, read_scores, rows_aside
+from abstain._inputs import IntArray, Missing, read_scores, row_roles
 from abstain._inputs import to_native_frame as native_frame
 from abstain._summariser import Summariser
 from abstain.decisions import Decisions, free_name
@@ -108,7 +108,7 @@ def check_column(name: Any, empty: Any, argument: str) -> None:
 
 def check_missing(missing: str) -> None:
     """Raise for what cannot be done with rows without a score, before any row is read."""
-    rows_aside(np.empty(0), missing=missing)
+    row_roles(np.empty(0), missing=missing)
 
 
 def _names(frame: Any) -> list[Any]:

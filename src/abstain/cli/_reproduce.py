@@ -81,9 +81,9 @@ def reproduce(
     with ExitStack() as stack:
         if figures is not None:
             place = stack.enter_context(landing_in(figures))
-            aside = Path(stack.enter_context(TemporaryDirectory()))
+            roles = Path(stack.enter_context(TemporaryDirectory()))
             for result in results.values():
-                for path in result.save_figures(aside):
+                for path in result.save_figures(roles):
                     shutil.copyfile(path, place(figures / path.name))
                     written.append(figures / path.name)
         emit(found if experiment is None else found[0], ["\n\n".join(texts)], as_json)

@@ -28,9 +28,9 @@ def summarise(
         return summary_of(summariser, given, missing=missing, ends=True)
 
 
-def refuse(**for_memory: Any) -> None:
+def refuse(**unsupported: Any) -> None:
     """Refuse what is for rows in memory."""
-    for name, given in for_memory.items():
+    for name, given in unsupported.items():
         if given is not None:
             raise ValueError(
                 f"`{name}` is for scores in memory, and these are on a device. Move them to "

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from abstain._inputs import Aside, FloatArray, IntArray, both_columns
+from abstain._inputs import FloatArray, IntArray, RowRoles, both_columns
 from abstain._kernels.adapt import adapted, adapted_positive
 from abstain.calibration import Calibrator
 from abstain.metrics import Metric
@@ -154,18 +154,18 @@ class Batch:
 
 
 def calibrated_apart(
-    calibrator: Calibrator, values: Any, aside: Aside
+    calibrator: Calibrator, values: Any, roles: RowRoles
 ) -> tuple[FloatArray, FloatArray]:
     """Return the rows to be decided about calibrated and compact, and those of known label."""
-    if aside.nothing:
+    if roles.nothing:
         return calibrator.compact(values), _no_rows(calibrator)
     try:
-        return _compact(calibrator, aside.scored(values)), _compact(
-            calibrator, aside.labelled(values)
+        return _compact(calibrator, roles.scored(values)), _compact(
+            calibrator, roles.labelled(values)
         )
     except ValueError:
         # The message should number rows as they came.
-        aside.check(values, scale=calibrator.scale, n_classes=len(calibrator.classes_))
+        roles.check(values, scale=calibrator.scale, n_classes=len(calibrator.classes_))
         raise
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from abstain._inputs import FloatArray, IntArray, Mask, both_columns
 from abstain.certificates import Certificate
 from abstain.deciding._shift import ShiftEvidence
-from abstain.estimation import LEVEL, Decided, Drawn, Estimate, Replicates, drawn_rows
+from abstain.estimation import LEVEL, Drawn, Estimate, Marks, Replicates, drawn_rows
 from abstain.exceptions import RepairWarning, warn_user
 from abstain.metrics import Metric
 from abstain.regions import Choice
@@ -124,7 +124,7 @@ class Outcome:
         self,
         summary: BatchSummary,
         choice: Choice,
-        decided: Decided,
+        decided: Marks,
         replicates: tuple[Replicates, ...],
     ) -> Drawn:
         """Draw what a choice would do to these rows, from a summary and what it does to that."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abstain.estimation._estimate import LEVEL as LEVEL
-from abstain.estimation._estimate import Decided as Decided
 from abstain.estimation._estimate import Drawn as Drawn
 from abstain.estimation._estimate import Estimate, EstimatedValue
+from abstain.estimation._estimate import Marks as Marks
 from abstain.estimation._estimate import drawn_choice as drawn_choice
 from abstain.estimation._estimate import drawn_rows as drawn_rows
 from abstain.estimation._replicates import Replicates as Replicates

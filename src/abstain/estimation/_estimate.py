@@ -24,7 +24,7 @@ from abstain.summaries import BatchSummary, Moves
 LEVEL = 0.9
 
 #: Predicted columns, and what is withheld.
-Decided = tuple[IntArray, Mask]
+Marks = tuple[IntArray, Mask]
 
 
 @dataclass(frozen=True, repr=False)
@@ -149,8 +149,8 @@ def drawn_choice(
 def drawn_rows(
     metric: Metric,
     summary: BatchSummary,
-    decided: Decided,
-    labelled: Decided | None = None,
+    decided: Marks,
+    labelled: Marks | None = None,
     *,
     replicates: Sequence[Replicates] = (),
     seed: int = 0,
@@ -181,8 +181,8 @@ def drawn_rows(
 def _drawn_under(
     metric: Metric,
     summary: BatchSummary,
-    decided: Decided,
-    labelled: Decided | None,
+    decided: Marks,
+    labelled: Marks | None,
     replicates: Replicates,
     seed: int,
 ) -> tuple[FloatArray, FloatArray]:

@@ -29,7 +29,7 @@ from abstain._inputs import (
     read_labelled,
     read_scores,
 )
-from abstain._logs import aside
+from abstain._logs import repeated_work
 from abstain._numerics import progress as shown
 from abstain.abstainer import Abstainer
 from abstain.decisions import Decisions
@@ -276,7 +276,7 @@ def _repeat(
         samples = data.samples if settings.get("score") == "dropout-variance" else None
         for k, budget in enumerate(budgets):
             abstainer.set_params(**{**settings, "budget": budget})
-            with aside(), warnings.catch_warnings():
+            with repeated_work(), warnings.catch_warnings():
                 # Rows drawn with replacement are a sample of no mixture: a check of them says
                 # nothing.
                 warnings.simplefilter("ignore", AssumptionWarning)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._display import block, doubts, facts, next_steps, proportions, sentence
-from abstain._inputs import Aside, FloatArray, IntArray, Mask, both_columns, to_native_frame
+from abstain._inputs import FloatArray, IntArray, Mask, RowRoles, both_columns, to_native_frame
 from abstain.certificates import Certificate
 from abstain.deciding import Outcome
 from abstain.estimation import Estimate, Replicates
@@ -89,7 +89,7 @@ class Decisions:
     # What was decided about the rows with a score and no known label, and is estimated of them.
     outcome: Outcome
     # Which rows those are, and what becomes of the others; None where they are all.
-    aside: Aside | None = None
+    roles: RowRoles | None = None
     sample_weight: FloatArray | None = None
     # Compact adapted probabilities of the rows with both a score and a label.
     labelled: FloatArray | None = None
@@ -100,7 +100,7 @@ class Decisions:
     validation: tuple[Any, Any] | None = None
 
     def __len__(self) -> int:
-        return len(self.outcome.abstain) if self.aside is None else len(self.aside)
+        return len(self.outcome.abstain) if self.roles is None else len(self.roles)
 
     def __repr__(self) -> str:
         return (
@@ -172,22 +172,22 @@ class Decisions:
     @property
     def missing(self) -> Mask | None:
         """Which rows have no score; None where all have one."""
-        return None if self.aside is None else self.aside.missing
+        return None if self.roles is None else self.roles.missing
 
     @property
     def known(self) -> Mask | None:
         """Which rows had a known label; None where none had."""
-        return None if self.aside is None else self.aside.known
+        return None if self.roles is None else self.roles.known
 
     @property
     def codes(self) -> IntArray | None:
         """The column of each known label, -1 where it is not known; None where none is."""
-        return None if self.aside is None else self.aside.codes
+        return None if self.roles is None else self.roles.codes
 
     @property
     def rows(self) -> IntArray | None:
         """Positions in what came of the rows that are here; None where none was dropped."""
-        return None if self.aside is None else self.aside.rows
+        return None if self.roles is None else self.roles.rows
 
     @property
     def estimate(self) -> Estimate:
@@ -208,27 +208,27 @@ class Decisions:
 
         Everything that is estimated is about these.
         """
-        if self.aside is None:
+        if self.roles is None:
             return self
         return Decisions(
             self.policy,
             self.outcome,
             sample_weight=self.outcome.weight,
-            scores=self.aside.scored(self.scores),
+            scores=self.roles.scored(self.scores),
         )
 
     @cached_property
     def scored_at(self) -> IntArray:
         """Positions of the rows that have a score and no known label."""
-        return np.arange(len(self)) if self.aside is None else self.aside.at
+        return np.arange(len(self)) if self.roles is None else self.roles.at
 
     def _spread(self, values: NDArray[Any], missing: Any, known: Any) -> NDArray[Any]:
         """Return values of the scored rows for all rows, with others where rows are set aside."""
-        if self.aside is None:
+        if self.roles is None:
             return values
         spread = np.full((len(self), *values.shape[1:]), missing, dtype=values.dtype)
-        if self.aside.codes is not None:
-            spread[self.aside.codes >= 0] = known
+        if self.roles.codes is not None:
+            spread[self.roles.codes >= 0] = known
         spread[self.scored_at] = values
         return spread
 
@@ -253,8 +253,8 @@ class Decisions:
     def compact(self) -> FloatArray:
         """Calibrated, adapted probabilities, of two classes those of the positive one."""
         compact = self._spread(self.outcome.compact, np.nan, np.nan)
-        if self.aside is not None and self.labelled is not None:
-            compact[self.aside.labelled_at] = self.labelled
+        if self.roles is not None and self.labelled is not None:
+            compact[self.roles.labelled_at] = self.labelled
         return compact
 
     @cached_property

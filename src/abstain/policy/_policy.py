@@ -28,7 +28,7 @@ from abstain._inputs import (
     check_sample_weight,
     on_device,
     read_scores,
-    rows_aside,
+    row_roles,
 )
 from abstain._kernels.adapt import adapted_compact
 from abstain._logs import logger
@@ -275,8 +275,8 @@ class Policy:
             )
         most = None if at_most is None else check_count(at_most, name="at_most")
         found = self._applied(scores, sample_weight, missing=missing, says=True)
-        aside, outcome = found.aside, found.outcome
-        referred = 0 if aside is None else aside.n_referred
+        roles, outcome = found.roles, found.outcome
+        referred = 0 if roles is None else roles.n_referred
         if most is None:
             self.warn_of_more(int(outcome.abstain.sum()) + referred, len(found))
             return found
@@ -308,20 +308,20 @@ class Policy:
     ) -> Decisions:
         """Decide about rows, and say of them together what speaks against the figures, or not."""
         given = self._read(scores)
-        values, aside = rows_aside(given.values, missing=missing)
+        values, roles = row_roles(given.values, missing=missing)
         if says and self.source is not None:
             warn_of_scale(values, self.calibrator, self.source)
-        calibrated, _ = calibrated_apart(self.calibrator, values, aside)
-        everyone, weight = aside.weights(sample_weight)
+        calibrated, _ = calibrated_apart(self.calibrator, values, roles)
+        everyone, weight = roles.weights(sample_weight)
         shift = None
         if says:
-            _logger.debug("applied to %d rows", len(aside))
+            _logger.debug("applied to %d rows", len(roles))
             shift = self._evidence(calibrated, weight)
             warn_of(None if shift is None else shift.assumption)
         return Decisions(
             self,
             self.outcome(self._adapted(calibrated), weight, shift),
-            None if aside.nothing else aside,
+            None if roles.nothing else roles,
             everyone,
             scores=values,
             frame=given.source,

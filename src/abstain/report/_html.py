@@ -97,13 +97,13 @@ def _about(facts: dict[str, Any]) -> str:
         said.append(f"Positive class: {facts['positive']} (the other is {', '.join(others)}).")
     if facts["target"] is not None:
         said.append(facts["target"])
-    aside = facts["set_aside"]
-    if aside:
+    set_aside = facts["set_aside"]
+    if set_aside:
         words = {
             "no_score": "have no score and go to a person besides",
             "label_known": "have a known label",
         }
-        counts = [f"{aside[key]:,} {what}" for key, what in words.items() if aside[key]]
+        counts = [f"{set_aside[key]:,} {what}" for key, what in words.items() if set_aside[key]]
         if counts:
             said.append(f"No figure is about these cases: {', '.join(counts)}.")
     return "".join(map(_paragraph, said))

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from abstain._files import write_text
 from abstain._inputs import check_whole
-from abstain._logs import aside, logger, stopwatch
+from abstain._logs import logger, repeated_work, stopwatch
 from abstain.decisions import Decisions, check_decisions
 from abstain.report._facts import facts_of
 from abstain.report._html import render
@@ -106,7 +106,7 @@ class Report:
     def facts(self) -> dict[str, Any]:
         """Everything the page says, as plain data."""
         lap = stopwatch()
-        with aside():
+        with repeated_work():
             found = facts_of(self)
         _logger.info("the facts of the page were found in %.2f s", lap())
         return found

@@ -13,7 +13,7 @@ import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, Mask
 from abstain.decisions import Decisions
-from abstain.estimation import Decided, Drawn, EstimatedValue
+from abstain.estimation import Drawn, EstimatedValue, Marks
 from abstain.metrics import Point
 from abstain.regions import Choice, Region
 from abstain.summaries import BatchSummary, BinarySummary, RowSummary, summarise
@@ -129,9 +129,7 @@ class View:
             return region.score(effect.summary.proba, effect.prediction)
         return values if self.rows is None else values[self.rows]
 
-    def after(
-        self, point: Point, decided: Decided, *, n_draws: int | None = None
-    ) -> EstimatedValue:
+    def after(self, point: Point, decided: Marks, *, n_draws: int | None = None) -> EstimatedValue:
         """Return the value of a point of a budget curve, with its interval.
 
         Parameters

@@ -1,4 +1,4 @@
-"""Rows set aside: those without a score, and those whose label is known already.
+"""What part each row of a batch has: to be decided about, without a score, or of known label.
 
 Nothing is to be decided about them. They are told apart here, once; behind this only the rows
 that are left are calibrated, adapted and chosen from, as if they had come alone.
@@ -31,7 +31,7 @@ _MOST_NAMED = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Aside:
+class RowRoles:
     """Which rows of a batch are to be decided about, and what becomes of the others.
 
     Attributes
@@ -127,13 +127,13 @@ class Aside:
         return np.bincount(self.codes[known], each, n_classes).astype(np.float64)
 
 
-def rows_aside(
+def row_roles(
     values: Any,
     *,
     missing: str,
     y_target: ArrayLike | None = None,
     classes: NDArray[Any] | None = None,
-) -> tuple[Any, Aside]:
+) -> tuple[Any, RowRoles]:
     """Tell apart the rows of a batch that are to be decided about.
 
     Parameters
@@ -149,7 +149,7 @@ def rows_aside(
 
     Returns
     -------
-    values, Aside
+    values, RowRoles
         The scores with NaN in every gap.
     """
     if missing not in _MISSING:
@@ -160,10 +160,10 @@ def rows_aside(
     if y_target is not None and classes is not None:
         codes = _known_codes(y_target, classes, n)
     if gaps is None:
-        return values, Aside(n, codes=codes)
+        return values, RowRoles(n, codes=codes)
     helpless = gaps if codes is None else gaps & (codes < 0)
     if not helpless.any() or missing == "refer":
-        return values, Aside(n, missing=gaps, codes=codes)
+        return values, RowRoles(n, missing=gaps, codes=codes)
     if missing == "error":
         raise ValueError(
             f"`scores` has gaps: {int(helpless.sum())} of {n} rows have no score (NaN, None or "
@@ -172,7 +172,7 @@ def rows_aside(
         )
     rows = np.flatnonzero(~helpless)
     gaps = gaps[rows]
-    return values, Aside(
+    return values, RowRoles(
         n, rows, gaps if gaps.any() else None, None if codes is None else codes[rows]
     )
 
