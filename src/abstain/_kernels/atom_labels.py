@@ -15,11 +15,22 @@ from abstain._kernels._threads import over_rows
 _LABELS_AT_A_TIME = 2**18
 # From this variance on a sum of labels is as good as normal, one of thousands that are summed.
 _NEARLY_NORMAL = 9.0
+_NEARLY_WHOLE = 1e-9
 
 
 def generator(seed: int, draw: int) -> np.random.Generator:
     """Return the generator of one draw."""
     return np.random.default_rng([seed % 2**64, draw])
+
+
+def labels_of(weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return how many whole labels there are to each weight, and what is left of it.
+
+    A weight that is whole but for the rounding of sums is whole, on any processor.
+    """
+    whole = np.floor(weight + _NEARLY_WHOLE)
+    rest = weight - whole
+    return whole, np.where(rest > _NEARLY_WHOLE, rest, 0.0)
 
 
 def drawn_positives(
@@ -30,9 +41,9 @@ def drawn_positives(
     One label per unit of weight, one for the rest.
     """
     positive = np.empty((n_draws, len(p)))
-    whole = np.floor(weight).astype(np.int64)
-    rest = weight - whole
-    unit, part = bool((weight == 1.0).all()), bool(rest.any())
+    whole, rest = labels_of(weight)
+    part = bool(rest.any())
+    unit, n_labels = not part and bool((whole == 1.0).all()), whole.astype(np.int64)
 
     def fill(begin: int, end: int) -> None:
         for draw in range(begin, end):
@@ -40,7 +51,7 @@ def drawn_positives(
             if unit:
                 positive[draw] = rng.random(len(p)) < p
                 continue
-            positive[draw] = rng.binomial(whole, p)
+            positive[draw] = rng.binomial(n_labels, p)
             if part:
                 positive[draw] += rest * (rng.random(len(p)) < p)
 
@@ -65,9 +76,8 @@ def drawn_masses(weight: FloatArray, p: FloatArray, seed: int) -> FloatArray:
         Sums of many labels are drawn as normal variables.
     """
     rng = np.random.default_rng(seed)
-    whole = np.floor(weight)
-    rest = weight - whole
-    if (weight == 1.0).all():
+    whole, rest = labels_of(weight)
+    if (whole == 1.0).all() and not rest.any():
         return (rng.random(p.shape) < p).astype(np.float64)
     typical = p[len(p) // 2]
     heavy = whole * typical * (1 - typical) >= _NEARLY_NORMAL

@@ -10,7 +10,7 @@ import numpy as np
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels._columns import columns_of
 from abstain._kernels._threads import over_rows, summed_over_rows
-from abstain._kernels.atom_labels import generator
+from abstain._kernels.atom_labels import generator, labels_of
 
 # Partial sums over draws that are held at a time.
 _PARTS = 8
@@ -34,8 +34,8 @@ def confusion_draws(
     """
     n_classes = proba.shape[1]
     reached = _reached(proba)
-    whole = np.floor(weight).astype(np.int64)
-    rest = weight - whole
+    whole, rest = labels_of(weight)
+    n_labels = whole.astype(np.int64)
     drawn = np.empty((last - first, n_classes, n_classes))
 
     def fill(begin: int, end: int) -> None:
@@ -45,7 +45,7 @@ def confusion_draws(
                 drawn[draw] = _counted(_labels(reached, rng), prediction, n_classes)
                 continue
             # What rounding leaves of a row's sum goes to its last class.
-            counts = rng.multinomial(whole, proba / np.maximum(proba.sum(axis=1), 1)[:, None])
+            counts = rng.multinomial(n_labels, proba / np.maximum(proba.sum(axis=1), 1)[:, None])
             table = [np.bincount(prediction, column, n_classes) for column in counts.T]
             drawn[draw] = np.stack(table)
             if rest.any():

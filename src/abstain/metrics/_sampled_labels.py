@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray
+from abstain._kernels.atom_labels import labels_of
 from abstain._kernels.label_draws import label_draw
 
 # A row that stands for more examples than this gets this many labels, equally heavy.
@@ -106,10 +107,10 @@ def _expanded(weight: FloatArray | None) -> tuple[NDArray[np.intp], FloatArray |
     """Return the row of each label, and the labels' weights unless all are 1."""
     if weight is None:
         return np.empty(0, dtype=np.intp), None
-    whole = np.floor(weight)
+    whole, part = labels_of(weight)
     repeats = np.minimum(whole, _MOST_LABELS).astype(np.intp)
     heavy = np.where(whole > _MOST_LABELS, weight / _MOST_LABELS, 1.0)
-    rest = np.where(whole > _MOST_LABELS, 0.0, weight - whole)
+    rest = np.where(whole > _MOST_LABELS, 0.0, part)
     rows = np.concatenate([np.repeat(np.arange(len(weight)), repeats), np.flatnonzero(rest > 0)])
     each = np.concatenate([np.repeat(heavy, repeats), rest[rest > 0]])
     return rows, None if (each == 1).all() else each

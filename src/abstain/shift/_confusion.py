@@ -239,20 +239,20 @@ class RLLSSoft(RLLSHard):
 
 def _least_squares(confusion: FloatArray, predicted: FloatArray) -> FloatArray:
     """Solve for ratios, clipped at 0."""
-    ratios, *_ = np.linalg.lstsq(confusion, predicted)
+    ratios, *_ = np.linalg.lstsq(confusion, predicted, rcond=None)
     clipped: FloatArray = np.maximum(ratios, 0.0)
     return clipped
 
 
 def _pulled_to_zero(matrix: FloatArray, aim: FloatArray, strength: float) -> FloatArray:
     """Minimise ``|matrix t - aim| + strength |t|`` over ``t >= -1``."""
-    exact: FloatArray = np.linalg.lstsq(matrix, aim)[0].astype(np.float64)
+    exact: FloatArray = np.linalg.lstsq(matrix, aim, rcond=None)[0].astype(np.float64)
     size = np.linalg.norm(exact)
     if size == 0:
         return exact
     # The first norm has a corner where it is 0; the pull leaves the corner only if it is
     # stronger than the corner is steep.
-    against = np.linalg.lstsq(matrix.T, strength * exact / size)[0]
+    against = np.linalg.lstsq(matrix.T, strength * exact / size, rcond=None)[0]
     if (exact >= -1).all() and np.linalg.norm(against) <= 1:
         return exact
     k = len(exact)
