@@ -19,6 +19,7 @@ from abstain._inputs import FloatArray, IntArray, Mask
 ROUNDING = 1e-12
 # Log-odds that are nearer to each other are the same but for rounding.
 _SAME = 8 * ROUNDING
+_VERY_MANY = 1_000_000
 
 
 def kind_width(p: Any) -> Any:
@@ -29,10 +30,14 @@ def kind_width(p: Any) -> Any:
 def first_of_kind(p: FloatArray) -> Mask:
     """Tell for each of ascending probabilities whether it is the first of its kind.
 
-    Those that rounding alone tells apart, on one processor and not on another, are of a kind.
+    Those that rounding alone tells apart, on one processor and not on another, are of a kind; of
+    very many, where some are as near as that by chance, equal ones alone.
     """
     new = np.ones(len(p), dtype=np.bool_)
-    np.greater(np.diff(p), kind_width(p[:-1]), out=new[1:])
+    if len(p) > _VERY_MANY:
+        np.not_equal(p[1:], p[:-1], out=new[1:])
+    else:
+        np.greater(np.diff(p), kind_width(p[:-1]), out=new[1:])
     return new
 
 
