@@ -1,7 +1,7 @@
 """What part each row of a batch has: to be decided about, without a score, or of known label.
 
-Nothing is to be decided about them. They are told apart here, once; behind this only the rows
-that are left are calibrated, adapted and chosen from, as if they had come alone.
+Nothing is to be decided about the latter two. They are told apart here, once; behind this only
+the rows that are left are calibrated, adapted and chosen from, as if they had come alone.
 """
 
 from __future__ import annotations

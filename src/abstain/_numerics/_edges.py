@@ -18,7 +18,7 @@ from abstain._inputs import FloatArray, IntArray, Mask
 #: How far rounding may move a number, relative to the largest that it was made of.
 ROUNDING = 1e-12
 # Log-odds that are nearer to each other are the same but for rounding.
-_SAME = 8 * ROUNDING
+_SAME = 100 * ROUNDING
 _VERY_MANY = 1_000_000
 
 

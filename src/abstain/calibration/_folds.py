@@ -17,7 +17,7 @@ from abstain._numerics import clone
 from abstain.calibration._base import Calibrator
 
 # Logits closer than this, relative or absolute, are of equal rows.
-_SAME = 1e-12
+_SAME = 1e-10
 # More rows than this at tied scores are dealt in larger lots.
 _LOTS = 1e8
 
