@@ -120,7 +120,8 @@ def test_draws_agree_with_the_bootstrap_where_much_is_known():
 
 def test_a_step_uphill_is_no_convergence(monkeypatch):
     # Where the curvature is lost in rounding the step may point anywhere.
-    monkeypatch.setattr(_newton, "_newton_step", lambda x, gradient, *_: 100 * gradient)
+    uphill = lambda self, x, here, damping: 100 * here.gradient  # noqa: E731
+    monkeypatch.setattr(_newton._ByHessian, "step", uphill)
     found = minimise(lambda x: (float(x @ x), 2 * x, 2 * np.eye(2)), np.ones(2))
     assert not found.converged
     assert found.x.tolist() == [1.0, 1.0]

@@ -147,6 +147,9 @@ def minimise_by_products(
 class _Descent(ABC):
     """The steps, whatever way each is found. Points know their value, gradient and curvature."""
 
+    #: Whether all the work was done that may be.
+    spent = False
+
     def __init__(
         self,
         objective: Callable[[FloatArray], Any],
@@ -159,17 +162,9 @@ class _Descent(ABC):
         )
         self._start = np.clip(start, self._low, self._high)
 
-    @property
-    def spent(self) -> bool:
-        """Whether all the work was done that may be."""
-        return False
-
     @abstractmethod
     def at(self, x: FloatArray) -> Any:
         """Return what is known at a point; its value is NaN where nothing is."""
-
-    def aim(self, here: Any) -> None:  # noqa: B027 - most are as exact as can be
-        """Settle how exact the steps from a point are to be."""
 
     @abstractmethod
     def step(self, x: FloatArray, here: Any, damping: float) -> FloatArray:
@@ -190,7 +185,6 @@ class _Descent(ABC):
         if np.isnan(here.value):
             return Minimum(x, here.value, 0, False)
         for n_iter in range(1, max_iter + 1):
-            self.aim(here)
             while True:
                 if self.spent:
                     return Minimum(x, here.value, n_iter, False)
@@ -201,7 +195,12 @@ class _Descent(ABC):
                     return Minimum(x, here.value, n_iter, False)
                 negligible = promised <= _LAST_STEP * size
                 if negligible and not damping:
-                    return self.last(x, step, here, n_iter)
+                    if promised > 0:
+                        end = np.clip(x + step, self._low, self._high)
+                        return Minimum(end, here.value, n_iter, True)
+                    # No descent, and so no way to a minimum, however little it would climb.
+                    level = self.is_level(x, here.gradient, size)
+                    return Minimum(x, here.value, n_iter, level)
                 trial, there = self._shortened(x, step, here)
                 if there is not None:
                     break
@@ -218,10 +217,6 @@ class _Descent(ABC):
                 damping = 0.0
         return Minimum(x, here.value, max_iter, False)
 
-    def last(self, x: FloatArray, step: FloatArray, here: Any, n_iter: int) -> Minimum:
-        """Take a step that promises next to nothing."""
-        return Minimum(np.clip(x + step, self._low, self._high), here.value, n_iter, True)
-
     def _shortened(self, x: FloatArray, step: FloatArray, here: Any) -> tuple[FloatArray, Any]:
         """Halve the step until the objective falls by a share of what was promised, or None."""
         length = 1.0
@@ -235,35 +230,51 @@ class _Descent(ABC):
 
 
 class _Quadratic(NamedTuple):
-    """The objective about a point, by its Hessian."""
+    """The objective about a point, by its Hessian, and the largest curvature by one parameter."""
 
     value: float
     gradient: FloatArray
     hessian: FloatArray
-
-    @property
-    def curved(self) -> float:
-        return float(np.abs(np.diag(self.hessian)).max())
+    curved: float
 
 
 class _ByHessian(_Descent):
     def at(self, x: FloatArray) -> _Quadratic:
-        here = _Quadratic(*self._objective(x))
-        return here if all(np.isfinite(part).all() for part in here) else _NOWHERE
+        value, gradient, hessian = self._objective(x)
+        if not (np.isfinite(value) and np.isfinite(gradient).all() and np.isfinite(hessian).all()):
+            return _Quadratic(float("nan"), gradient, hessian, 0.0)
+        return _Quadratic(value, gradient, hessian, float(np.abs(np.diag(hessian)).max()))
 
     def step(self, x: FloatArray, here: _Quadratic, damping: float) -> FloatArray:
-        damped = here.hessian + damping * np.eye(len(x)) if damping else here.hessian
-        return _newton_step(x, here.gradient, damped, self._low, self._high)
+        gradient, hessian = here.gradient, here.hessian
+        if damping:
+            hessian = hessian + damping * np.eye(len(x))
+        held = ((x <= self._low) & (gradient > 0)) | ((x >= self._high) & (gradient < 0))
+        low, high = self._low - x, self._high - x
+        step = np.zeros_like(x)
+        while not held.all():
+            free = np.flatnonzero(~held)
+            pull = gradient[free] + hessian[np.ix_(free, np.flatnonzero(held))] @ step[held]
+            step[free] = -linalg.cho_solve((_factor(hessian[np.ix_(free, free)]), True), pull)
+            crossed = (step < low) | (step > high)
+            if not crossed.any():
+                break
+            # Stop these at their bounds and let the others make up for it.
+            step = np.clip(step, low, high)
+            held |= crossed
+        if float(gradient @ step) < 0 or not step.any():
+            return step
+        from scipy import optimize  # rarely needed, and slow to import
 
-    def last(self, x: FloatArray, step: FloatArray, here: _Quadratic, n_iter: int) -> Minimum:
-        if -float(here.gradient @ step) >= 0:
-            return super().last(x, step, here, n_iter)
-        # No descent, and so no way to a minimum, however little it would climb.
-        level = self.is_level(x, here.gradient, max(1.0, abs(here.value)))
-        return Minimum(x, here.value, n_iter, level)
-
-
-_NOWHERE = _Quadratic(float("nan"), np.empty(0), np.empty((0, 0)))
+        # H = L L', so the model is |L' d + L^-1 g|^2 / 2 up to a constant: least squares with
+        # bounds.
+        root = _factor(hessian)
+        aim = -linalg.solve_triangular(root, gradient, lower=True)
+        solution = optimize.lsq_linear(
+            root.T, aim, bounds=(low, np.where(high > low, high, low + 1e-300)), method="bvls"
+        )
+        bounded: FloatArray = np.clip(solution.x, low, high)
+        return bounded
 
 
 class _ByProducts(_Descent):
@@ -272,7 +283,7 @@ class _ByProducts(_Descent):
     products = visits = 0
 
     @property
-    def spent(self) -> bool:
+    def spent(self) -> bool:  # type: ignore[override]
         return self.products + _WORTH * self.visits >= self.most_work
 
     def at(self, x: FloatArray) -> Local:
@@ -283,46 +294,12 @@ class _ByProducts(_Descent):
     def back(self, x: FloatArray, here: Local) -> Local:
         return self.at(x)
 
-    def aim(self, here: Local) -> None:
+    def step(self, x: FloatArray, here: Local, damping: float) -> FloatArray:
         if self.visits == 1:
             self._first = _size(here)
         left = float(np.sqrt(_size(here) / self._first)) if self._first > 0 else 0.0
-        self._left = min(max(left, _MOST_EXACT), self.exact)
-
-    def step(self, x: FloatArray, here: Local, damping: float) -> FloatArray:
-        damped = _damped(here, damping)
-        return _step_by_products(damped, self._low - x, self._high - x, self._left, self)
-
-
-def _newton_step(
-    x: FloatArray, gradient: FloatArray, hessian: FloatArray, lower: FloatArray, upper: FloatArray
-) -> FloatArray:
-    """Return the step to the lowest point of the quadratic model between the bounds."""
-    held = ((x <= lower) & (gradient > 0)) | ((x >= upper) & (gradient < 0))
-    low, high = lower - x, upper - x
-    step = np.zeros_like(x)
-    while not held.all():
-        free = np.flatnonzero(~held)
-        pull = gradient[free] + hessian[np.ix_(free, np.flatnonzero(held))] @ step[held]
-        step[free] = -linalg.cho_solve((_factor(hessian[np.ix_(free, free)]), True), pull)
-        crossed = (step < low) | (step > high)
-        if not crossed.any():
-            break
-        # Stop these at their bounds and let the others make up for it.
-        step = np.clip(step, low, high)
-        held |= crossed
-    if float(gradient @ step) < 0 or not step.any():
-        return step
-    from scipy import optimize  # rarely needed, and slow to import
-
-    # H = L L', so the model is |L' d + L^-1 g|^2 / 2 up to a constant: least squares with bounds.
-    root = _factor(hessian)
-    aim = -linalg.solve_triangular(root, gradient, lower=True)
-    solution = optimize.lsq_linear(
-        root.T, aim, bounds=(low, np.where(high > low, high, low + 1e-300)), method="bvls"
-    )
-    bounded: FloatArray = np.clip(solution.x, low, high)
-    return bounded
+        left = min(max(left, _MOST_EXACT), self.exact)
+        return _step_by_products(_damped(here, damping), self._low - x, self._high - x, left, self)
 
 
 def _factor(hessian: FloatArray) -> FloatArray:
