@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from functools import partial
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from abstain import metrics, scores, shift
 from abstain._inputs import (
     FloatArray,
+    IntArray,
     Mask,
     Missing,
     RowRoles,
@@ -301,7 +302,11 @@ class Abstainer(Parameters):
         """
         if not hasattr(self, "calibrator_"):
             raise_not_fitted(self)
-        self._check_samples(score_samples)
+        if (self.score == "dropout-variance") != (score_samples is not None):
+            raise ValueError(
+                '`score_samples` and score="dropout-variance" go together: pass the draws of '
+                "test-time dropout to decide(), for that score and for no other."
+            )
         if on_device(scores):
             from abstain.cuda import decide as decide_there
 
@@ -312,11 +317,15 @@ class Abstainer(Parameters):
         values, roles = row_roles(
             read.values, missing=missing, y_target=y_target, classes=self.classes_
         )
-        _check_some_left(roles)
+        if not roles.nothing and not len(roles.at):
+            _raise_none_left(roles)
         warn_of_scale(values, self.calibrator_.picked, self._labelled)
         proba, apart = calibrated_apart(self.calibrator_.picked, values, roles)
         everyone, weight = roles.weights(sample_weight)
-        given = self._given(self._left(roles, everyone))
+        given = self._given(self._selection if roles.nothing else self._left(roles, everyone))
+        known = None
+        if apart is not None and roles.codes is not None:
+            known = _known_labels(roles, roles.codes, apart, everyone, len(self.classes_))
         outside_score = None
         if score_samples is not None:
             outside_score = partial(self._variance, score_samples, roles)
@@ -327,7 +336,7 @@ class Abstainer(Parameters):
                 weight,
                 self.metric_,
                 given.selection,
-                known=_known_labels(roles, apart, everyone, len(self.classes_)),
+                known=known,
                 outside_score=outside_score,
             ),
         )
@@ -338,7 +347,7 @@ class Abstainer(Parameters):
             found,
             None if roles.nothing else roles,
             everyone,
-            adapted_compact(apart, policy.ratios),
+            None if apart is None else adapted_compact(apart, policy.ratios),
             scores=values,
             frame=read.source,
             carried=read.others,
@@ -509,13 +518,6 @@ class Abstainer(Parameters):
         check_same_length(scores=roles.at, score_samples=values)
         return values
 
-    def _check_samples(self, score_samples: Iterable[ArrayLike] | None) -> None:
-        if (self.score == "dropout-variance") != (score_samples is not None):
-            raise ValueError(
-                '`score_samples` and score="dropout-variance" go together: pass the draws of '
-                "test-time dropout to decide(), for that score and for no other."
-            )
-
     def _of_positive(self, metric: Metric) -> Iterator[str]:
         """Yield what was asked for that depends on which class is the positive one."""
         goals = {} if self.target is None else goals_of(self.target, metric)
@@ -556,31 +558,28 @@ class Abstainer(Parameters):
         shift.get(self.shift)
 
 
-def _check_some_left(roles: RowRoles) -> None:
-    if not roles.nothing and not len(roles.at):
-        without = roles.n_rows - len(roles) + _counted(roles.missing)
-        raise ValueError(
-            f"`scores` must have a row to decide about; of {roles.n_rows} rows {without} have no "
-            f"score and {_counted(roles.known)} have a known label."
-        )
+def _raise_none_left(roles: RowRoles) -> NoReturn:
+    without = roles.n_rows - len(roles) + _counted(roles.missing)
+    raise ValueError(
+        f"`scores` must have a row to decide about; of {roles.n_rows} rows {without} have no "
+        f"score and {_counted(roles.known)} have a known label."
+    )
 
 
 def _known_labels(
-    roles: RowRoles, proba: FloatArray, weight: FloatArray | None, n_classes: int
-) -> KnownLabels | None:
-    """Return the rows of known label, for what they say of the batch; None where none is."""
-    if roles.codes is None:
-        return None
+    roles: RowRoles, codes: IntArray, proba: FloatArray, weight: FloatArray | None, n_classes: int
+) -> KnownLabels:
+    """Return the rows of known label, for what they say of the batch."""
     at = roles.labelled_at
     return KnownLabels(
         roles.counts(weight, n_classes),
         LabelledSummary(
             # Probabilities that are to be adapted in place elsewhere.
             np.array(both_columns(proba)),
-            roles.codes[at],
+            codes[at],
             None if weight is None else weight[at],
         ),
-        n=int((roles.codes >= 0).sum()),
+        n=int((codes >= 0).sum()),
     )
 
 

@@ -119,13 +119,6 @@ class Batch:
         chosen_from = summary.batch(ranks=False) if of_two and not metric.ranks else whole
         return cls(whole, summary.points.copy(), chosen_from, at_hand=False)
 
-    def adapted(self, ratios: FloatArray, *, reuse: bool) -> BatchSummary:
-        """Return what is chosen from at other class proportions, given new over old ones.
-
-        Many rows of many classes are not kept twice, where they may be reused.
-        """
-        return self.chosen_from.adapted(ratios, in_place=reuse and self.at_hand)
-
     def points(self, now: BatchSummary, ratios: FloatArray) -> FloatArray:
         """Return the adapted probabilities of the rows, in the order they came.
 
@@ -139,8 +132,6 @@ class Batch:
 
     def too_coarse(self, metric: Metric, now: BatchSummary, choice: Choice) -> bool:
         """Tell whether bins move the metric by more than they may."""
-        if not self.binned:
-            return False
         return metric.coarseness(now, metric.point_on(now, choice).withheld) > _COARSE
 
     def exact(self, metric: Metric) -> Self:
@@ -155,10 +146,13 @@ class Batch:
 
 def calibrated_apart(
     calibrator: Calibrator, values: Any, roles: RowRoles
-) -> tuple[FloatArray, FloatArray]:
-    """Return the rows to be decided about calibrated and compact, and those of known label."""
+) -> tuple[FloatArray, FloatArray | None]:
+    """Return the rows to be decided about calibrated and compact, and those of known label.
+
+    None of the latter where no row is set aside.
+    """
     if roles.nothing:
-        return calibrator.compact(values), _no_rows(calibrator)
+        return calibrator.compact(values), None
     try:
         return _compact(calibrator, roles.scored(values)), _compact(
             calibrator, roles.labelled(values)
@@ -170,9 +164,7 @@ def calibrated_apart(
 
 
 def _compact(calibrator: Calibrator, values: Any) -> FloatArray:
-    return calibrator.compact(values) if len(values) else _no_rows(calibrator)
-
-
-def _no_rows(calibrator: Calibrator) -> FloatArray:
+    if len(values):
+        return calibrator.compact(values)
     n_classes = len(calibrator.classes_)
     return np.empty(0 if n_classes == 2 else (0, n_classes))

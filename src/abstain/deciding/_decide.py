@@ -36,9 +36,11 @@ def decide(given: Given, batch: Batch) -> Outcome:
     _logger.info(
         "proportions of %d rows estimated and checked in %.2f s", batch.summary.n_rows, lap()
     )
-    now = batch.adapted(shift.ratios, reuse=len(batch.rows) > SKETCH and not shift.reads_rows)
+    # Many rows of many classes are not kept twice, where nobody reads them any more.
+    reuse = batch.at_hand and len(batch.rows) > SKETCH and not shift.reads_rows
+    now = batch.chosen_from.adapted(shift.ratios, in_place=reuse)
     chosen = choose(given, shift, now, batch)
-    if batch.too_coarse(given.metric, now, chosen.choice):
+    if batch.binned and batch.too_coarse(given.metric, now, chosen.choice):
         return decide(given, batch.exact(given.metric))
     points = batch.points(now, shift.ratios)
     chosen = off_edges(given, chosen, now, batch, points)
