@@ -24,7 +24,7 @@ _VERY_MANY = 1_000_000
 
 def kind_width(p: Any) -> Any:
     """Return how far above a probability another may be that is of its kind."""
-    return _SAME * p * (1 - p) + np.spacing(p)
+    return _SAME * p * (1 - p) + 4 * ROUNDING * p
 
 
 def first_of_kind(p: FloatArray) -> Mask:
