@@ -7,6 +7,7 @@ and pipelines ask for no more than these methods.
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 from typing import Any, NoReturn, Self, TypeVar
 
@@ -17,6 +18,7 @@ class Parameters:
     """Base of what is made of parameters: ``__init__`` only assigns them, by their names."""
 
     @classmethod
+    @functools.cache
     def _defaults(cls) -> dict[str, Any]:
         """Return the parameters with their defaults, those handed on to a base included."""
         found: dict[str, Any] = {}
