@@ -223,7 +223,8 @@ class Policy:
 
     def predict_proba(self, scores: ArrayLike) -> FloatArray:
         """Return calibrated, adapted probabilities of shape (n, n_classes)."""
-        return both_columns(self._adapted(self.calibrator.compact(self._read(scores).values)))
+        calibrated = self.calibrator.compact(self._read(scores).values)
+        return both_columns(adapted_compact(calibrated, self.ratios, out=calibrated))
 
     def apply(
         self,
@@ -320,7 +321,7 @@ class Policy:
             warn_of(None if shift is None else shift.assumption)
         return Decisions(
             self,
-            self.outcome(self._adapted(calibrated), weight, shift),
+            self.outcome(adapted_compact(calibrated, self.ratios, out=calibrated), weight, shift),
             None if roles.nothing else roles,
             everyone,
             scores=values,
@@ -335,11 +336,12 @@ class Policy:
         shift: ShiftEvidence | None = None,
     ) -> Outcome:
         """Return what the rule does to rows of calibrated, adapted, compact probabilities."""
+        choice = self.choice
         return Outcome(
             self.metric,
-            self.choice,
+            choice,
             compact,
-            self.choice.withheld(compact),
+            choice.withheld(compact),
             weight,
             shift,
             None if shift is None else shift.assumption,
@@ -361,6 +363,8 @@ class Policy:
             if withheld <= budget:
                 return
             asked, limit = f"{budget} rows", budget
+        elif withheld <= _CLEARLY * budget * n_rows:
+            return
         else:
             lowest, _ = clopper_pearson(withheld, n_rows, _BY_CHANCE)
             if lowest <= _CLEARLY * budget:
@@ -401,9 +405,6 @@ class Policy:
 
     def _read(self, scores: ArrayLike) -> Scores:
         return read_scores(scores, self.order, scale=self.calibrator.scale)
-
-    def _adapted(self, calibrated: FloatArray) -> FloatArray:
-        return adapted_compact(calibrated, self.ratios, out=calibrated)
 
     def adapt(
         self,
