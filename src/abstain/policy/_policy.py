@@ -75,9 +75,9 @@ from abstain.summaries import LabelledSummary, fewer, summarise
 
 _logger = logger("policy")
 
-# A batch of fewer rows says next to nothing about itself; of more, some do.
+# A batch of fewer rows says next to nothing about itself; of more probabilities, some rows do.
 _FEWEST_CHECKED = 100
-_MOST_CHECKED = 20_000
+_MOST_CHECKED = 2**19
 # A share above a budget by so much that chance seldom makes it is clearly above it.
 _BY_CHANCE = 1e-3
 _CLEARLY = 1.1
@@ -386,7 +386,7 @@ class Policy:
         given = self._given()
         if given is None or len(calibrated) < _FEWEST_CHECKED:
             return None
-        rows = fewer(both_columns(calibrated), weight, _MOST_CHECKED)
+        rows = fewer(calibrated, weight, _MOST_CHECKED // len(self.classes))
         try:
             summary = summarise(rows[0], None if weight is None else rows[1])
             return estimate_shift(given, summary, used=self.ratios)

@@ -18,6 +18,8 @@ from abstain._numerics import cuts_between
 
 # Levels of certainty at which rows of two classes are joined.
 _LEVELS = 512
+# Further levels for a class that has less than one row in so many.
+_RARE, _OF_RARE = 20, 256
 # Probabilities that are kept of rows of more classes, and their digits.
 _MOST_NUMBERS = 60_000
 _DIGITS = 7
@@ -88,8 +90,12 @@ class LabelledSummary:
             return self._some()
         weight = np.ones(len(self.proba)) if self.weight is None else self.weight
         certainty = self.proba.max(axis=1)
-        edges = np.quantile(certainty, np.arange(1, _LEVELS) / _LEVELS)
-        edges = cuts_between(certainty, edges)
+        wanted = [np.quantile(certainty, np.arange(1, _LEVELS) / _LEVELS)]
+        if np.bincount(self.labels).min() < len(self.labels) / _RARE:
+            # A rare class would have a level or two to itself.
+            rare = self.labels == np.bincount(self.labels).argmin()
+            wanted.append(np.quantile(certainty[rare], np.arange(1, _OF_RARE) / _OF_RARE))
+        edges = cuts_between(certainty, np.concatenate(wanted))
         joined = type(self)(self.proba, self.codes, self.weight, edges)
         cell = self.labels * (n_classes * _LEVELS) + joined.cells(self.proba)
         _, index = np.unique(cell, return_inverse=True)

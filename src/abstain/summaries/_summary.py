@@ -217,6 +217,13 @@ class RowSummary(BatchSummary):
         p = np.ascontiguousarray(self.rows[:, 1])
         return Atoms.from_proba(p, sample_weight=self.given_weight, bins=bins)
 
+    def sketch(self, most: int) -> tuple[FloatArray, FloatArray]:
+        """Return about so many vectors and weights that stand for all, to tell how they move."""
+        if self.rows.shape[1] != 2 or len(self.rows) <= most:
+            return super().sketch(most)
+        # Groups of neighbours, as some rows may have none of a rare class among them.
+        return summarise(self.rows[:, 1], self.given_weight).sketch(most)
+
     def adapted(self, ratios: FloatArray, *, in_place: bool = False) -> Self:
         """Return the rows adapted one by one, two classes by the positive one's probability."""
         if self.rows.shape[1] == 2:
