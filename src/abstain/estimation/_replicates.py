@@ -29,9 +29,7 @@ _MANY_CLASSES = 20
 # Slopes and biases are held to what they are by so many rows' worth.
 _SLOPE_RIDGE = 20.0
 _BIAS_RIDGE = 2.0
-_MOST_STEP = 3.0
-# The least a slope may be: the order of rows stays.
-_LEAST_SLOPE = 0.05
+_MOST_STEP, _MOST_SLOPE = 3.0, 0.5
 # Rows that turned out otherwise, half a row in all for each class (at most four), as in the
 # intervals of a binomial share: what never went wrong still may.
 _SURPRISES = 16
@@ -291,8 +289,12 @@ def _recalibrated(
     hessian[slopes, slopes] += _SLOPE_RIDGE
     hessian[biases, biases] += _BIAS_RIDGE
     step = np.linalg.solve(hessian, (weight @ score).T).T
-    step = np.clip(step - step.mean(axis=0), -_MOST_STEP, _MOST_STEP)
+    step -= step.mean(axis=0)
+    # A step to where the quadratic model has no right to speak is cut short as a whole: saturated
+    # probabilities leave its slopes all but free.
+    length = np.abs(step).max(axis=1) / _MOST_STEP
+    length = np.maximum(length, np.abs(step[:, slopes]).max(axis=1) / _MOST_SLOPE)
+    step /= np.maximum(length, 1.0)[:, None]
     step = np.vstack([np.zeros(step.shape[1]), step])
-    slope = np.maximum(1 + step[:, slopes], _LEAST_SLOPE)
-    slope = np.broadcast_to(slope, (len(step), n_classes))
+    slope = np.broadcast_to(1 + step[:, slopes], (len(step), n_classes))
     return Moves(slope, step[:, biases], np.ones_like(slope), np.ones(n_classes))
