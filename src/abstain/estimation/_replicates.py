@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, both_columns
+from abstain._kernels.adapt import adapted
 from abstain._numerics import gamma_draws, kinds
 from abstain.shift import MANY_CLASSES, ShiftEstimator
 from abstain.summaries import LabelledReplicates, LabelledSummary, Moves, fewer
@@ -60,6 +61,10 @@ class Replicates:
         How much those count, as they are and in each replicate.
     believed_again : ndarray of shape (1 + n_replicates, m, n_classes), or without the last
         Their probabilities, likewise; of two classes those of the positive one.
+    proportions : ndarray of shape (1 + n_replicates, n_classes)
+        Class proportions of the batch, likewise.
+    weight : float
+        What they count beside those under other assumptions.
     """
 
     moves: Moves
@@ -70,6 +75,8 @@ class Replicates:
     codes: IntArray
     drawn: FloatArray
     believed_again: FloatArray
+    proportions: FloatArray
+    weight: float = 1.0
 
     @cached_property
     def observed(self) -> LabelledReplicates:
@@ -136,6 +143,7 @@ class Replicates:
             moves=self.moves[few],
             drawn=self.drawn[few],
             believed_again=self.believed_again[few],
+            proportions=self.proportions[few],
         )
 
 
@@ -173,10 +181,17 @@ def replicated(
     still = _recalibrated(proba, codes, count, weight)
     again, weight = still.of(proba), np.vstack([count, weight])
     rows, row_count = fewer(*sketch, _MOST_OF_BATCH)
-    # Of many classes only how many replicates there are is read of the moved rows.
+    if n_classes > MANY_CLASSES:
+        # Only how many replicates there are is read then, and how means move.
+        rows, row_count = (
+            rows[:: _step(len(rows), most // 4)],
+            row_count[:: _step(len(rows), most // 4)],
+        )
+    moved_rows = still.of(rows)
+    row_weight = np.vstack([row_count, gamma_draws(row_count, N_REPLICATES, rng)])
     ratios = estimator.ratio_draws(
-        still.of(rows if n_classes <= MANY_CLASSES else rows[:1]),
-        np.vstack([row_count, gamma_draws(row_count, N_REPLICATES, rng)]),
+        moved_rows,
+        row_weight,
         _means(again, weight),
         rng,
     )
@@ -189,17 +204,11 @@ def replicated(
         importance=importance * (1.0 if labelled.weight is None else labelled.weight),
         part=part,
         codes=codes,
-        drawn=weight * _importance_again(estimator, ratios, codes, importance[part]),
+        drawn=weight
+        * estimator.importance_again(ratios, importance[part], labelled.labels[part], codes),
         believed_again=_adapted(again, ratios),
+        proportions=_proportions(_adapted(moved_rows, ratios), row_weight, sketch, estimator, rng),
     )
-
-
-def _importance_again(
-    estimator: ShiftEstimator, ratios: FloatArray, codes: IntArray, importance: FloatArray
-) -> FloatArray:
-    """Return how much labelled rows count in each replicate."""
-    by_class = estimator.assumed in ("label-shift", "known-proportions")
-    return ratios[:, codes] if by_class else importance
 
 
 def _standing_for_all(
@@ -234,6 +243,30 @@ def _standing_for_all(
         np.concatenate([codes[part], others.argmax(axis=1)]),
         np.concatenate([*counts, np.full(len(surprising), mass)]),
     )
+
+
+def _step(n: int, most: int) -> int:
+    return max(-(-n // most), 1)
+
+
+def _proportions(
+    moved: FloatArray,
+    weight: FloatArray,
+    sketch: tuple[FloatArray, FloatArray],
+    estimator: ShiftEstimator,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return class proportions of the batch in each replicate, its labels drawn as well."""
+    rows, count = sketch
+    believed = adapted(np.ascontiguousarray(rows), estimator.weights_)
+    mean = count @ believed / count.sum()
+    found = _means(moved, np.broadcast_to(weight[0], weight.shape))
+    # Labels of a class fall as they fall, each row for itself.
+    spread = np.sqrt(count @ (believed * (1 - believed))) / count.sum()
+    found = mean + found - found[0]
+    found[1:] += spread * rng.standard_normal(found[1:].shape)
+    found = np.clip(found, 0.0, 1.0)
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
 def _means(moved: FloatArray, weight: FloatArray) -> FloatArray:
