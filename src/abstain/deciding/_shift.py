@@ -9,10 +9,10 @@ from abstain._inputs import FloatArray
 from abstain._logs import logger
 from abstain._numerics import clone
 from abstain.deciding._given import Given
-from abstain.estimation import Replicates, replicated
+from abstain.estimation import Replicates, Resampled
 from abstain.exceptions import NotIdentifiable
 from abstain.shift import Assumption, AutoShift, KnownLabels, Proportions, ShiftEstimator, World
-from abstain.summaries import BatchSummary, LabelledSummary
+from abstain.summaries import BatchSummary
 
 _logger = logger("flow")
 
@@ -72,17 +72,15 @@ class ShiftEvidence:
 class _Open:
     """What it takes to tell what the data leave open, under any assumption."""
 
-    labelled: LabelledSummary
-    sketch: tuple[FloatArray, FloatArray]
-    seed: int
+    resampled: Resampled
     used: FloatArray
     known: KnownLabels | None
 
     def replicates(self, estimator: ShiftEstimator) -> Replicates:
-        found = replicated(estimator, self.labelled, self.sketch, self.seed, at=self.used)
+        found = self.resampled.under(estimator, at=self.used)
         if self.known is None:
             return found
-        return found.with_batch_rows(self.known.rows, estimator.weights_, self.seed)
+        return found.with_batch_rows(self.known.rows, estimator.weights_, self.resampled.seed)
 
 
 def estimate_shift(
@@ -116,7 +114,8 @@ def estimate_shift(
             f"{error} These columns are the classes {these}.", error.columns
         ) from error
     used = estimator.weights_ if used is None else used
-    left_open = _Open(labelled, summary.sketch(SKETCH), given.seed, used, known)
+    resampled = Resampled.of(labelled, summary.sketch(SKETCH), given.seed)
+    left_open = _Open(resampled, used, known)
     replicates = tuple(
         replace(left_open.replicates(part.estimator), weight=part.weight)
         for part in estimator.parts()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -147,68 +148,116 @@ class Replicates:
         )
 
 
-def replicated(
-    estimator: ShiftEstimator,
-    labelled: LabelledSummary,
-    sketch: tuple[FloatArray, FloatArray],
-    seed: int,
-    *,
-    at: FloatArray | None = None,
-) -> Replicates:
-    """Return what validation data and a batch leave open.
+@dataclass(frozen=True, eq=False)
+class Resampled:
+    """Validation data and a batch drawn again, before anything is assumed about the batch.
 
-    Parameters
+    Attributes
     ----------
-    estimator : ShiftEstimator
-        Fitted on the two.
     labelled : LabelledSummary
         The validation data, calibrated.
     sketch : (ndarray, ndarray)
         Rows of the batch that stand for all, calibrated and not adapted, and their weights.
     seed : int
-    at : ndarray of shape (n_classes,), optional
-        The ratios to which decisions adapt, where they are not the estimator's.
+    part, codes : ndarray of shape (m,)
+        As of :class:`Replicates`.
+    weight, row_weight : ndarray of shape (1 + n_replicates, m), and for rows of the batch
+        How much the rows that stand for all count.
+    still : Moves
+        The calibration of each replicate.
+    moved, moved_rows : ndarray of shape (1 + n_replicates, m, ...), and for rows of the batch
+        What it makes of them.
     """
-    rng = np.random.default_rng(seed)
-    labelled = labelled.held_out or labelled
-    used = estimator.weights_ if at is None else at
-    n_classes = labelled.proba.shape[1]
-    most = int(np.clip(_MOST_NUMBERS // (N_REPLICATES * n_classes), _FEWEST_ROWS, _MOST_ROWS))
-    part, codes, count = _standing_for_all(labelled, most)
-    # A row that stands for many is as sure as many are.
-    weight = gamma_draws(count, N_REPLICATES, rng)
-    proba = labelled.proba[part]
-    still = _recalibrated(proba, codes, count, weight)
-    again, weight = still.of(proba), np.vstack([count, weight])
-    rows, row_count = fewer(*sketch, _MOST_OF_BATCH)
-    if n_classes > MANY_CLASSES:
-        # Only how many replicates there are is read then, and how means move.
-        rows, row_count = (
-            rows[:: _step(len(rows), most // 4)],
-            row_count[:: _step(len(rows), most // 4)],
+
+    labelled: LabelledSummary
+    sketch: tuple[FloatArray, FloatArray]
+    seed: int
+    part: IntArray
+    codes: IntArray
+    weight: FloatArray
+    row_weight: FloatArray
+    still: Moves
+    moved: FloatArray
+    moved_rows: FloatArray
+
+    @classmethod
+    def of(
+        cls, labelled: LabelledSummary, sketch: tuple[FloatArray, FloatArray], seed: int
+    ) -> Self:
+        """Draw both again."""
+        rng = np.random.default_rng(seed)
+        labelled = labelled.held_out or labelled
+        n_classes = labelled.proba.shape[1]
+        most = int(np.clip(_MOST_NUMBERS // (N_REPLICATES * n_classes), _FEWEST_ROWS, _MOST_ROWS))
+        part, codes, count = _standing_for_all(labelled, most)
+        # A row that stands for many is as sure as many are.
+        weight = gamma_draws(count, N_REPLICATES, rng)
+        proba = labelled.proba[part]
+        still = _recalibrated(proba, codes, count, weight)
+        # Of many classes only how means move is read of the batch's rows.
+        few = _MOST_OF_BATCH if n_classes <= MANY_CLASSES else most // 4
+        rows, row_count = fewer(*sketch, few)
+        return cls(
+            labelled,
+            sketch,
+            seed,
+            part,
+            codes,
+            np.vstack([count, weight]),
+            np.vstack([row_count, gamma_draws(row_count, N_REPLICATES, rng)]),
+            still,
+            still.of(proba),
+            still.of(rows),
         )
-    moved_rows = still.of(rows)
-    row_weight = np.vstack([row_count, gamma_draws(row_count, N_REPLICATES, rng)])
-    ratios = estimator.ratio_draws(
-        moved_rows,
-        row_weight,
-        _means(again, weight),
-        rng,
-    )
-    importance = estimator.importance(labelled, *sketch)
-    ratios = np.vstack([estimator.weights_, ratios])
-    return Replicates(
-        moves=Moves(still.slope, still.bias, ratios, used),
-        labelled=labelled.at(used),
-        believed=labelled.at(estimator.weights_).proba,
-        importance=importance * (1.0 if labelled.weight is None else labelled.weight),
-        part=part,
-        codes=codes,
-        drawn=weight
-        * estimator.importance_again(ratios, importance[part], labelled.labels[part], codes),
-        believed_again=_adapted(again, ratios),
-        proportions=_proportions(_adapted(moved_rows, ratios), row_weight, sketch, estimator, rng),
-    )
+
+    @cached_property
+    def _source(self) -> FloatArray:
+        return _means(self.moved, self.weight)
+
+    def under(self, estimator: ShiftEstimator, *, at: FloatArray | None = None) -> Replicates:
+        """Return what the two leave open under an assumption.
+
+        Parameters
+        ----------
+        estimator : ShiftEstimator
+            Fitted on the two.
+        at : ndarray of shape (n_classes,), optional
+            The ratios to which decisions adapt, where they are not the estimator's.
+        """
+        rng = np.random.default_rng([self.seed, 1])
+        labelled, part, codes = self.labelled, self.part, self.codes
+        used = estimator.weights_ if at is None else at
+        drawn = estimator.ratio_draws(self.moved_rows, self.row_weight, self._source, rng)
+        ratios = np.vstack([estimator.weights_, drawn])
+        importance = estimator.importance(labelled, *self.sketch)
+        again = estimator.importance_again(ratios, importance[part], labelled.labels[part], codes)
+        return Replicates(
+            moves=Moves(self.still.slope, self.still.bias, ratios, used),
+            labelled=labelled.at(used),
+            believed=labelled.at(estimator.weights_).proba,
+            importance=importance * (1.0 if labelled.weight is None else labelled.weight),
+            part=part,
+            codes=codes,
+            drawn=self.weight * again,
+            believed_again=_adapted(self.moved, ratios),
+            proportions=self._proportions(estimator, ratios, rng),
+        )
+
+    def _proportions(
+        self, estimator: ShiftEstimator, ratios: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return class proportions of the batch in each replicate, its labels drawn as well."""
+        rows, count = self.sketch
+        believed = adapted(np.ascontiguousarray(rows), estimator.weights_)
+        mean = count @ believed / count.sum()
+        weight = np.broadcast_to(self.row_weight[0], self.row_weight.shape)
+        found = _means(_adapted(self.moved_rows, ratios), weight)
+        # Labels fall as they fall, each row for itself.
+        spread = np.sqrt(count @ (believed * (1 - believed))) / count.sum()
+        found = mean + found - found[0]
+        found[1:] += spread * rng.standard_normal(found[1:].shape)
+        found = np.clip(found, 0.0, 1.0)
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
 def _standing_for_all(
@@ -245,30 +294,6 @@ def _standing_for_all(
     )
 
 
-def _step(n: int, most: int) -> int:
-    return max(-(-n // most), 1)
-
-
-def _proportions(
-    moved: FloatArray,
-    weight: FloatArray,
-    sketch: tuple[FloatArray, FloatArray],
-    estimator: ShiftEstimator,
-    rng: np.random.Generator,
-) -> FloatArray:
-    """Return class proportions of the batch in each replicate, its labels drawn as well."""
-    rows, count = sketch
-    believed = adapted(np.ascontiguousarray(rows), estimator.weights_)
-    mean = count @ believed / count.sum()
-    found = _means(moved, np.broadcast_to(weight[0], weight.shape))
-    # Labels of a class fall as they fall, each row for itself.
-    spread = np.sqrt(count @ (believed * (1 - believed))) / count.sum()
-    found = mean + found - found[0]
-    found[1:] += spread * rng.standard_normal(found[1:].shape)
-    found = np.clip(found, 0.0, 1.0)
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
-
-
 def _means(moved: FloatArray, weight: FloatArray) -> FloatArray:
     """Return the weighted mean probabilities of each replicate."""
     total = weight.sum(axis=1)
@@ -278,18 +303,15 @@ def _means(moved: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def _adapted(moved: FloatArray, ratios: FloatArray) -> FloatArray:
-    """Return probabilities adapted to the class proportions of each replicate, in their place."""
+    """Return probabilities adapted to the class proportions of each replicate."""
     if moved.ndim == 2:
         positive = moved * ratios[:, 1:]
-        moved *= -ratios[:, :1]
-        moved += ratios[:, :1]
-        moved += positive
-        np.divide(positive, moved, out=moved, where=moved > 0)
-        return moved
-    moved *= ratios[:, None, :]
-    total = moved.sum(axis=2, keepdims=True)
-    np.divide(moved, total, out=moved, where=total > 0)
-    return moved
+        total = (1 - moved) * ratios[:, :1]
+        total += positive
+        return np.divide(positive, total, out=positive, where=total > 0)
+    found: FloatArray = moved * ratios[:, None, :]
+    total = found.sum(axis=2, keepdims=True)
+    return np.divide(found, total, out=found, where=total > 0)
 
 
 def _recalibrated(

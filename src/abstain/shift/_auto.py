@@ -15,6 +15,7 @@ from abstain._inputs import FloatArray, check_fraction
 from abstain._numerics import raise_not_fitted
 from abstain.shift._base import Assumed, DrawMethod, Part, ShiftEstimator, SourcePriors
 from abstain.shift._check import LabelShiftCheck, label_shift_check
+from abstain.shift._fixed import NoShift
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
 from abstain.shift._world_shift import Unadapted, WorldShift
 from abstain.shift._worlds import WORLDS, World, Worlds, normalised, weigh
@@ -181,14 +182,18 @@ class AutoShift(ShiftEstimator):
         if not hasattr(self, "priors_"):
             raise_not_fitted(self)
         label = self.world_weights_[1] + self.world_weights_[3]
-        return self._maximum_likelihood() if label > 0.5 else Unadapted()
+        return (
+            self._maximum_likelihood()
+            if label > 0.5
+            else NoShift(source_priors=self.source_priors)
+        )
 
     def _estimators(self) -> dict[World, ShiftEstimator]:
         priors = self.source_priors
         return {
-            "nothing": Unadapted(0.0, source_priors=priors),
+            "nothing": Unadapted(self.worlds_, 0.0, source_priors=priors),
             "label": self._maximum_likelihood(),
-            "scores": Unadapted(1.0, source_priors=priors),
+            "scores": Unadapted(self.worlds_, 1.0, source_priors=priors),
             "both": WorldShift(self.worlds_, "both", source_priors=priors),
         }
 

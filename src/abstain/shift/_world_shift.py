@@ -9,7 +9,6 @@ import numpy as np
 from abstain._inputs import FloatArray, IntArray
 from abstain.shift._base import Assumed, ShiftEstimator, SourcePriors
 from abstain.shift._fixed import NoShift
-from abstain.shift._replicated import importance_by_score
 from abstain.shift._worlds import World, Worlds
 from abstain.summaries import BatchSummary, LabelledSummary
 
@@ -21,14 +20,21 @@ class Unadapted(NoShift):
 
     Parameters
     ----------
+    worlds : Worlds
+        The batch, weighed.
     by_score : float
         How much of that: 0 where the batch is like the validation data, and each counts once.
     """
 
     def __init__(
-        self, by_score: float = 1.0, *, source_priors: SourcePriors = "mean-probability"
+        self,
+        worlds: Worlds,
+        by_score: float = 1.0,
+        *,
+        source_priors: SourcePriors = "mean-probability",
     ) -> None:
         super().__init__(source_priors=source_priors)
+        self.worlds = worlds
         self.by_score = by_score
 
     @property
@@ -40,12 +46,12 @@ class Unadapted(NoShift):
         self, source: LabelledSummary, rows: FloatArray, weight: FloatArray
     ) -> FloatArray:
         """Return how much each labelled row counts as a row of the batch."""
-        moved = importance_by_score(source, rows, weight)
-        return self.by_score * moved + (1 - self.by_score)
+        by_cell = self.worlds.cell_tilt("scores")[self.worlds.cells.number(source.proba)]
+        return self.by_score * by_cell + (1 - self.by_score)
 
     def weighted(self, by_score: float) -> Self:
         """Return the fitted estimator whose labelled rows count so much by their score."""
-        again = type(self)(by_score, source_priors=self.source_priors)
+        again = type(self)(self.worlds, by_score, source_priors=self.source_priors)
         again.__dict__.update({**vars(self), "by_score": by_score})
         return again
 
