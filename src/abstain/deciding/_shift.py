@@ -116,8 +116,9 @@ def estimate_shift(
     used = estimator.weights_ if used is None else used
     resampled = Resampled.of(labelled, summary.sketch(SKETCH), given.seed)
     left_open = _Open(resampled, used, known)
+    unseen = estimator.unseen_ if isinstance(estimator, AutoShift) else 0.0
     replicates = tuple(
-        replace(left_open.replicates(part.estimator), weight=part.weight)
+        replace(left_open.replicates(part.estimator), weight=part.weight, unseen=unseen)
         for part in estimator.parts()
     )
     heaviest = max(replicates, key=lambda one: one.weight)

@@ -22,6 +22,8 @@ from abstain.regions import Choice
 from abstain.summaries import BatchSummary, Moves
 
 LEVEL = 0.9
+# Multiples of it fill the unit interval evenly.
+_GOLDEN = 0.6180339887498949
 
 #: Predicted columns, and what is withheld.
 Marks = tuple[IntArray, Mask]
@@ -128,6 +130,8 @@ class Drawn:
         How many rows the metric is of, before and after.
     bounds : (float, float)
         Between which the metric lies.
+    unseen : float
+        The share of the rows of which any of that may be true.
     """
 
     before: FloatArray
@@ -135,6 +139,7 @@ class Drawn:
     weight: FloatArray
     rows: tuple[float, float]
     bounds: tuple[float, float]
+    unseen: float = 0.0
 
     def estimate(self, level: float = LEVEL) -> Estimate:
         """Return the middle of the draws, and the interval that holds a share of them."""
@@ -149,13 +154,24 @@ class Drawn:
         if 2 * weight.sum() < self.weight.sum() or not n_rows:
             return EstimatedValue(float("nan"), (float("nan"), float("nan")), level)
         tail = (1 - level) / 2
-        found = weighted_quantiles(draws[defined], weight[defined], [tail, 0.5, 1 - tail])
-        low, value, high = found.tolist()
+        found, weight = draws[defined], weight[defined]
+        low, value, high = weighted_quantiles(found, weight, [tail, 0.5, 1 - tail]).tolist()
+        guessed = weighted_quantiles(self._with_guesses(found), weight, [tail, 1 - tail]).tolist()
+        low, high = min(low, guessed[0]), max(high, guessed[1])
         # As long as there is a row, it may be another than is thought.
         least, most = self.bounds
         room = (most - least if np.isfinite(most - least) else 1.0) / n_rows
         more = max(room - (high - low), 0.0)
         return EstimatedValue(value, (max(low - more, least), min(high + more, most)), level)
+
+    def _with_guesses(self, draws: FloatArray) -> FloatArray:
+        """Return the draws with anything for the rows that nobody has seen the like of."""
+        least, most = self.bounds
+        if not self.unseen or not np.isfinite(most - least):
+            return draws
+        # Evenly over all there is, in an order that has nothing to do with that of the draws.
+        guesses = least + (most - least) * (np.arange(len(draws)) * _GOLDEN % 1)
+        return (1 - self.unseen) * draws + self.unseen * guesses
 
 
 def drawn_choice(
@@ -209,6 +225,7 @@ def drawn_rows(
         weight=np.array([one.weight for one in replicates] or [1.0]),
         rows=(float(summary.total), float(kept)),
         bounds=metric.value_range,
+        unseen=max((one.unseen for one in replicates), default=0.0),
     )
 
 

@@ -66,6 +66,8 @@ class Replicates:
         Class proportions of the batch, likewise.
     weight : float
         What they count beside those under other assumptions.
+    unseen : float
+        The share of the batch that scores where no labelled row does: what it is, is a guess.
     """
 
     moves: Moves
@@ -78,6 +80,7 @@ class Replicates:
     believed_again: FloatArray
     proportions: FloatArray
     weight: float = 1.0
+    unseen: float = 0.0
 
     @cached_property
     def observed(self) -> LabelledReplicates:

@@ -14,6 +14,7 @@ import numpy as np
 from abstain._inputs import FloatArray, check_fraction
 from abstain._numerics import raise_not_fitted
 from abstain.shift._base import Assumed, DrawMethod, Part, ShiftEstimator, SourcePriors
+from abstain.shift._cells import share_unseen
 from abstain.shift._check import LabelShiftCheck, label_shift_check
 from abstain.shift._fixed import NoShift
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
@@ -31,6 +32,8 @@ PRIOR_ROWS = 10.0
 # Worlds of no more weight than this have no part in figures, which costs as much as any; the
 # others have that much less of one.
 _NO_PART = 1e-3
+# Rows that stand for all where it is asked how many are unseen.
+_SKETCH = 4_096
 # The least ratio of class proportions whose logarithm is averaged.
 _LEAST = 1e-9
 
@@ -63,6 +66,8 @@ class AutoShift(ShiftEstimator):
         The evidence.
     world_weights_ : ndarray of shape (4,)
         How probable each world is, given the batch.
+    unseen_ : float
+        The share of the target that scores where no row of the source does, nor near.
     check_ : LabelShiftCheck or None
         A test of label shift; None without labels of the source.
     mean_proba_ : ndarray of shape (n_classes,)
@@ -88,6 +93,7 @@ class AutoShift(ShiftEstimator):
     check_: LabelShiftCheck | None
     worlds_: Worlds
     world_weights_: FloatArray
+    unseen_: float
     mean_proba_: FloatArray
 
     def __init__(
@@ -127,6 +133,7 @@ class AutoShift(ShiftEstimator):
             self.check_ = label_shift_check(source, target)
         self.worlds_ = weigh(source, target)
         self.world_weights_ = self.worlds_.weights(prior, hedge)
+        self.unseen_ = share_unseen(source, *target.sketch(_SKETCH))
         self._under = {
             world: estimator.fit_summaries(source, target, self._known)
             for world, estimator in self._estimators().items()

@@ -11,10 +11,11 @@ from functools import cached_property
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import chdtrc, gammaln, logsumexp
 
-from abstain._inputs import FloatArray, IntArray
-from abstain._numerics import first_of_kind, one_blas_thread
+from abstain._inputs import FloatArray
+from abstain._numerics import one_blas_thread
+from abstain.shift._cells import Cells, ones_if_none
 from abstain.summaries import BatchSummary, LabelledSummary
 
 #: Nothing moved; class proportions did; the mix of scores did, and each means what it meant; both.
@@ -29,9 +30,6 @@ _BOTH = ((0.7, 0.3, 0.0), (0.7, 0.7, 0.0), (2.0, 0.3, 0.0), (2.0, 0.7, 0.0))
 # What scores look like that tilt as classes do: label shift's and both's look-alikes.
 _LIKE_LABEL = tuple((0.0, 0.0, spread) for spread, _, _ in _LABEL)
 _LIKE_BOTH = tuple((0.0, score, spread) for spread, score, _ in _BOTH)
-# Cells: at most, and rows that each should have.
-_MOST_CELLS = 24
-_ROWS_PER_CELL = 10
 # How far in rank of confidence a score tilt reaches, and what share of it is a class's own.
 _REACH = 0.4
 _COMMON, _OWN = 0.5, 0.25
@@ -44,76 +42,9 @@ _ANY_SIZE = 100.0
 _STEPS = 40
 _CONVERGED = 1e-6
 _LONGEST_STEP = 1.0
-# Where between two kinds of rows a cut lies: not where a grid of scores would have one more.
-_GOLDEN = 0.6180339887498949
-# Probabilities nearer than this to the highest of their row tie with it.
-_TIED = 1e-9
 # Mean confidences of cells that are nearer than this count as alike, the more the nearer.
 _LIKE = 1e-6
 _SMALLEST = 1e-12
-_MOST_SORTED = 65_536
-
-
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """Where scores are counted: the likeliest class, and a range of its probability.
-
-    Cut on validation rows alone; the cuts lie in gaps between them.
-
-    Parameters
-    ----------
-    cuts : tuple of ndarray
-        Of each class, where the probability of rows that it is likeliest for is cut. Of two
-        classes one array cuts the probability of the positive one.
-    """
-
-    cuts: tuple[FloatArray, ...]
-
-    @classmethod
-    def of(cls, source: LabelledSummary) -> Cells:
-        """Return cells of about evenly many validation rows of each likeliest class."""
-        proba, k = source.proba, source.proba.shape[1]
-        weight = _ones_if_none(source.weight, len(proba))
-        best = _likeliest(proba)
-        here = [np.flatnonzero(best == j) for j in range(k)]
-        heavy = np.array([weight[rows].sum() for rows in here])
-        most = max(_MOST_CELLS, 2 * k) / max(np.count_nonzero(heavy), 1)
-        parts = np.clip(np.minimum(heavy / _ROWS_PER_CELL, most), 1, None).astype(int)
-        value = proba[:, 1] if k == 2 else proba.max(axis=1)
-        # Rows were joined by how sure they are, of two classes at both ends of the scale.
-        mirrored = (1 - source.edges, source.edges) if k == 2 else (source.edges,) * k
-        cuts = [
-            _quantile_cuts(value[rows], weight[rows], int(n), edges)
-            for rows, n, edges in zip(here, parts, mirrored, strict=True)
-        ]
-        if k > 2:
-            return cls(tuple(cuts))
-        between = np.empty(0)
-        if len(here[0]) and len(here[1]):
-            low, high = value[here[0]].max(), value[here[1]].min()
-            between = np.array([low + _GOLDEN * (high - low)])
-        return cls((np.concatenate([cuts[0], between, cuts[1]]),))
-
-    @property
-    def first(self) -> IntArray:
-        """The number of the first cell of each part, and how many cells there are."""
-        return np.concatenate([[0], np.cumsum([len(cut) + 1 for cut in self.cuts])])
-
-    def __len__(self) -> int:
-        return int(self.first[-1])
-
-    def number(self, proba: FloatArray) -> IntArray:
-        """Return the cell of each row."""
-        if len(self.cuts) == 1:
-            found: IntArray = np.searchsorted(self.cuts[0], proba[:, 1])
-            return found
-        best, top = _likeliest(proba), proba.max(axis=1)
-        cell = self.first[best]
-        for j, cuts in enumerate(self.cuts):
-            if len(cuts):
-                rows = np.flatnonzero(best == j)
-                cell[rows] += np.searchsorted(cuts, top[rows])
-        return cell
 
 
 class _Model(NamedTuple):
@@ -155,12 +86,16 @@ class Node:
         How uncertain that is.
     cell_tilt : ndarray of shape (n_cells,)
         Logarithm of new over old rows of a cell that are not for the classes.
+    strain : float
+        How unlikely tilts are needed: chi-squared with as many degrees of freedom as cells, if
+        the world is this one.
     """
 
     evidence: float
     class_tilt: FloatArray
     covariance: FloatArray
     cell_tilt: FloatArray
+    strain: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,6 +144,12 @@ class Worlds:
         return np.array(
             [logsumexp([node.evidence for node in one]) - np.log(len(one)) for one in self.nodes]
         )
+
+    @property
+    def p_value(self) -> float:
+        """How often counts as odd as these come about in the world that has them least odd."""
+        strain = min(node.strain for world in self.nodes for node in world)
+        return float(chdtrc(len(self.cells), strain))
 
     def within(self, world: World) -> FloatArray:
         """Return the weight of each node of a world."""
@@ -266,7 +207,7 @@ def weigh(source: LabelledSummary, target: BatchSummary) -> Worlds:
 
 def _model(source: LabelledSummary, target: BatchSummary, cells: Cells) -> _Model:
     proba, k = source.proba, source.proba.shape[1]
-    weight = _ones_if_none(source.weight, len(proba))
+    weight = ones_if_none(source.weight, len(proba))
     cell = cells.number(proba)
     rows = np.bincount(cell, weights=weight, minlength=len(cells))
     counts = np.bincount(
@@ -373,9 +314,10 @@ def _nodes(model: _Model, spreads: FloatArray) -> tuple[Node, ...]:
         if longest.max() < _CONVERGED:
             break
     mu = np.exp(eta)
+    strain = np.einsum("nc,nc->n", v, eta - mean)
     evidence = (
         (counts * eta - mu - gammaln(counts + 1)).sum(axis=1)
-        - 0.5 * np.einsum("nc,nc->n", v, eta - mean)
+        - 0.5 * strain
         - 0.5 * (np.linalg.slogdet(system)[1] + np.log(mu).sum(axis=1))
     )
     spread = np.zeros((n_nodes, k, k))
@@ -387,7 +329,7 @@ def _nodes(model: _Model, spreads: FloatArray) -> tuple[Node, ...]:
     rest = scores**2 * (v @ model.smooth) + noise * v
     return tuple(
         Node(float(one), *parts)
-        for one, *parts in zip(evidence, classes * x[:, :k], spread, rest, strict=True)
+        for one, *parts in zip(evidence, classes * x[:, :k], spread, rest, strain, strict=True)
     )
 
 
@@ -415,45 +357,3 @@ def normalised(tilt: FloatArray, source_priors: FloatArray) -> FloatArray:
     top = tilt.max()
     logs: FloatArray = tilt - top - np.log(np.exp(tilt - top) @ source_priors)
     return logs
-
-
-def _likeliest(proba: FloatArray) -> IntArray:
-    """Return the likeliest class of each row, of those that tie the first."""
-    if proba.shape[1] == 2:
-        return (proba[:, 1] > 0.5 + _TIED).astype(np.intp)
-    found: IntArray = (proba >= (1 - _TIED) * proba.max(axis=1, keepdims=True)).argmax(axis=1)
-    return found
-
-
-def _quantile_cuts(
-    values: FloatArray, weight: FloatArray, n: int, allowed: FloatArray
-) -> FloatArray:
-    """Return cuts into about n parts of equal weight, each in a gap between kinds of rows.
-
-    Found by weight alone, so no last digit of a value moves a cut to another gap. Of compact data
-    the gaps are those between which rows were joined.
-    """
-    if n < 2:
-        return np.empty(0)
-    stride = -(-len(values) // _MOST_SORTED)
-    values, weight = values[::stride], weight[::stride]
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    begin = np.flatnonzero(first_of_kind(ordered))[1:]
-    if not len(begin):
-        return np.empty(0)
-    below = np.cumsum(weight[order])
-    # A little off, as a part's end may be exactly as far from two gaps.
-    wanted = (np.arange(1, n) + 1e-6) / n * below[-1]
-    at = np.searchsorted(below[begin - 1], wanted).clip(0, len(begin) - 1)
-    before = np.maximum(at - 1, 0)
-    nearer = wanted - below[begin - 1][before] < below[begin - 1][at] - wanted
-    gaps = np.unique(begin[np.where(nearer, before, at)])
-    cuts: FloatArray = ordered[gaps - 1] + _GOLDEN * (ordered[gaps] - ordered[gaps - 1])
-    if len(allowed):
-        cuts = np.unique(allowed[np.abs(allowed - cuts[:, None]).argmin(axis=1)])
-    return cuts
-
-
-def _ones_if_none(weight: FloatArray | None, n: int) -> FloatArray:
-    return np.ones(n) if weight is None else weight
