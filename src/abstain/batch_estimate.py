@@ -250,7 +250,7 @@ def estimate(
         values=found,
         level=level,
         classes=columns,
-        priors=evidence.estimator.priors_,
+        priors=evidence.proportions(level).values,
         source_priors=evidence.estimator.source_priors_,
         assumption=assumption,
         alternative=None

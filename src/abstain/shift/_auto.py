@@ -7,7 +7,7 @@ given by how well it explains the numbers of rows in cells of scores.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -57,11 +57,9 @@ class AutoShift(ShiftEstimator):
 
     Attributes
     ----------
-    source_priors_, priors_ : ndarray of shape (n_classes,)
-        Proportions of the source; and of the target, averaged over the worlds.
-    weights_ : ndarray of shape (n_classes,)
-        What decisions adapt by: the exponential of the posterior mean of the logarithm of new over
-        old proportions.
+    source_priors_, priors_, weights_ : ndarray of shape (n_classes,)
+        Proportions of the source, those that probabilities are adapted to, and their ratio: the
+        exponential of the mean over the worlds of the logarithm of new over old proportions.
     worlds_ : Worlds
         The evidence.
     world_weights_ : ndarray of shape (4,)
@@ -116,14 +114,6 @@ class AutoShift(ShiftEstimator):
         """What the adapted probabilities rest on."""
         return "weighed"
 
-    def fit_summaries(
-        self, source: LabelledSummary, target: BatchSummary, known: FloatArray | None = None
-    ) -> Self:
-        """Weigh the worlds and estimate class proportions from summaries; nothing is checked."""
-        super().fit_summaries(source, target, known)
-        self.weights_ = self._ratios
-        return self
-
     def _fit(self, source: LabelledSummary, target: BatchSummary) -> None:
         prior = _checked_prior(self.prior)
         hedge = check_fraction(self.hedge, name="hedge")
@@ -139,18 +129,8 @@ class AutoShift(ShiftEstimator):
             for world, estimator in self._estimators().items()
         }
         logs = np.log([np.maximum(self._under[world].weights_, _LEAST) for world in WORLDS])
-        self._ratios = np.exp(normalised(self.world_weights_ @ logs, self.source_priors_))
-        nothing, label, scores, both = self.world_weights_
-        self.priors_ = (
-            (nothing + scores) * self.mean_proba_
-            + label * self._under["label"].priors_
-            + both * self._both_proportions(target)
-        )
-
-    def _both_proportions(self, target: BatchSummary) -> FloatArray:
-        """Return the mean of the adapted probabilities, which are all that says so there."""
-        sums: FloatArray = target.adapted(self._under["both"].weights_).class_sums
-        return sums / sums.sum()
+        ratios = np.exp(normalised(self.world_weights_ @ logs, self.source_priors_))
+        self.priors_ = ratios * self.source_priors_
 
     def _with_known(self, priors: FloatArray, n: float, known: FloatArray) -> FloatArray:
         # They were in what each world makes of the batch.
