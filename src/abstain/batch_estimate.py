@@ -37,7 +37,7 @@ from abstain.deciding import Given, calibrated, estimate_shift, warn_of, with_un
 from abstain.estimation import LEVEL, EstimatedValue, Replicates, drawn_rows
 from abstain.metrics import Metric
 from abstain.selection import Selection
-from abstain.shift import Assumption, ShiftEstimator
+from abstain.shift import WORLDS, Assumption, ShiftEstimator
 from abstain.summaries import summarise
 
 __all__ = ["estimate"]
@@ -66,8 +66,8 @@ class BatchEstimate:
         Estimated class proportions of the batch, and those of the validation data.
     assumption : Assumption
         What the figures rest on, the evidence, and what speaks against it.
-    alternative : dict of str to EstimatedValue, or None
-        The same under the other assumption, where one was chosen of two.
+    alternative : dict of str to dict, or None
+        The same in each world, where several were weighed.
     """
 
     values: dict[str, EstimatedValue]
@@ -76,7 +76,7 @@ class BatchEstimate:
     priors: FloatArray
     source_priors: FloatArray
     assumption: Assumption
-    alternative: dict[str, EstimatedValue] | None = None
+    alternative: dict[str, dict[str, EstimatedValue]] | None = None
     positive: Any = None
 
     def __getitem__(self, metric: str) -> EstimatedValue:
@@ -107,7 +107,8 @@ class BatchEstimate:
             "positive": self.positive,
             "priors": {"validation": self.source_priors, "target": self.priors},
             "assumption": {**self.assumption.to_dict(), "summary": self.assumption.summary()},
-            "alternative": self.alternative and _plain_values(self.alternative),
+            "alternative": self.alternative
+            and {world: _plain_values(found) for world, found in self.alternative.items()},
         }
         return plain(facts)  # type: ignore[no-any-return]
 
@@ -126,8 +127,6 @@ class BatchEstimate:
         lines += [f"Class proportions, validation -> batch: {moved}", self.assumption.summary()]
         if self.positive is not None:
             lines.insert(-1, f"Positive class: {self.positive}")
-        if self.alternative is not None and self.assumption.contested:
-            lines += [f"{self.assumption.otherwise()}:", *_lines(self.alternative, indent="  ")]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -241,7 +240,7 @@ def estimate(
     given = Given(labelled, how, next(iter(wanted.values())), Selection(), columns, seed, level)
     evidence = estimate_shift(given, summarise(proba, weight))
     batch = _Batch(proba, weight, predicted, predicted_val)
-    other = evidence.alternative
+    other = {world: evidence.alternative(world) for world in WORLDS}
     found = batch.values(wanted, given, evidence.ratios, evidence.replicates)
     assumption = evidence.assumption
     for name, one in found.items():
@@ -251,10 +250,15 @@ def estimate(
         values=found,
         level=level,
         classes=columns,
-        priors=evidence.estimator.priors_,
+        priors=evidence.proportions(level).values,
         source_priors=evidence.estimator.source_priors_,
         assumption=assumption,
-        alternative=None if other is None else batch.values(wanted, given, evidence.ratios, other),
+        alternative=None
+        if other["nothing"] is None
+        else {
+            world: batch.values(wanted, given, evidence.ratios, replicates)
+            for world, replicates in other.items()
+        },
         positive=order.positive,
     )
 

@@ -26,6 +26,7 @@ from abstain._numerics._statistics import bin_numbers as bin_numbers
 from abstain._numerics._statistics import clopper_pearson as clopper_pearson
 from abstain._numerics._statistics import gamma_draws as gamma_draws
 from abstain._numerics._statistics import resampled_weight as resampled_weight
+from abstain._numerics._statistics import weighted_quantiles as weighted_quantiles
 from abstain._numerics._terminal import aligned as aligned
 from abstain._numerics._terminal import progress as progress
 from abstain._numerics._terminal import progress_bar as progress_bar

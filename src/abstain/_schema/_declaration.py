@@ -164,10 +164,13 @@ CHECK: dict[str, Kind] = {
 }
 # Version 0.1 stored the check alone.
 ASSUMPTION: Keys = {
-    "assumed": OneOf("label-shift", "same-given-score", "no-shift", "known-proportions"),
+    "assumed": OneOf(
+        "weighed", "label-shift", "same-given-score", "no-shift", "known-proportions"
+    ),
     "check": Either(null=None, object=CHECK),
     "doubts": ListOf(Text(10_000)),
     "n_labels?": Whole(0),
+    "weights?": Numbers((4,), low=0, high=1),
 }
 
 COST: Keys = {
@@ -189,7 +192,10 @@ PRIOR_ROWS: Fields = {"prior_rows?": AMOUNT}
 CALIBRATED: Fields = {"calibrated_on_source?": Either(flag=Flag(), text=OneOf("auto"))}
 PULLED: Fields = {"regularisation?": AMOUNT}
 PARAMETERS: dict[str, Fields] = {
-    "auto": FROM | PRIOR_ROWS | CALIBRATED | {"level?": SHARE},
+    "auto": FROM
+    | PRIOR_ROWS
+    | CALIBRATED
+    | {"prior?": Numbers((4,), low=0, plain=True), "hedge?": SHARE, "level?": SHARE},
     "bbse-hard": FROM,
     "bbse-soft": FROM,
     "em": FROM

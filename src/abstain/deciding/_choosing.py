@@ -175,14 +175,15 @@ def _surely_reached(given: Given, shift: ShiftEvidence, now: BatchSummary) -> Ch
     chosen = surest = Chosen(_selected(given, shift, now), reached=-1.0)
     searched: Memory = {}
     for _ in range(_RAISES):
-        short, reached = {}, np.ones(1)
+        short, reached, weight = {}, np.ones(1), np.ones(1)
         for name, goal in goals.items():
             drawn = drawn_choice(
                 goal.metric, now, chosen.choice, replicates=shift.replicates, seed=given.seed
             )
             short[name] = goal.shortfall(drawn.estimate(given.level).after.interval)
             reached = reached * goal.reached(drawn.after)
-        sure = float(np.nanmean(reached)) if np.isfinite(reached).any() else 0.0
+            weight = np.where(np.isfinite(reached), drawn.weight[:, None], 0.0)
+        sure = float(np.average(np.nan_to_num(reached), weights=weight)) if weight.any() else 0.0
         chosen = replace(chosen, reached=sure)
         if max(short.values()) <= 0:
             return chosen

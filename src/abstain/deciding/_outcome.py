@@ -15,7 +15,7 @@ from abstain.estimation import LEVEL, Drawn, Estimate, Marks, Replicates, drawn_
 from abstain.exceptions import RepairWarning, warn_user
 from abstain.metrics import Metric
 from abstain.regions import Choice
-from abstain.shift import Assumption
+from abstain.shift import WORLDS, Assumption, World
 from abstain.summaries import BatchSummary, summarise
 
 
@@ -96,10 +96,14 @@ class Outcome:
         return self._drawn(self.replicates).estimate(self.level)
 
     @cached_property
-    def alternative(self) -> Estimate | None:
-        """The same under the other assumption, where one was chosen of two."""
-        other = None if self.shift is None else self.shift.alternative
-        return None if other is None else self._drawn(other).estimate(self.level)
+    def alternative(self) -> dict[World, Estimate] | None:
+        """The same in each world, where several were weighed."""
+        if self.shift is None or self.shift.alternative("nothing") is None:
+            return None
+        return {
+            world: self._drawn(self.shift.alternative(world)).estimate(self.level)
+            for world in WORLDS
+        }
 
     def judged(self, *, figures: Estimate | None = None, **changes: Any) -> Self:
         """Return the same rows by another metric or choice; figures not given are drawn anew."""

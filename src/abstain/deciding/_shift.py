@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from abstain import shift as shifts
 from abstain._inputs import FloatArray
 from abstain._logs import logger
 from abstain._numerics import clone
 from abstain.deciding._given import Given
-from abstain.estimation import Replicates, replicated
+from abstain.estimation import Replicates, Resampled
 from abstain.exceptions import NotIdentifiable
-from abstain.shift import Assumption, KnownLabels, ShiftEstimator
-from abstain.summaries import BatchSummary, LabelledSummary
+from abstain.shift import Assumption, AutoShift, KnownLabels, Proportions, ShiftEstimator, World
+from abstain.summaries import BatchSummary
 
 _logger = logger("flow")
 
@@ -32,7 +31,7 @@ class ShiftEvidence:
     assumption : Assumption
         What that rests on, the evidence, and what speaks against it.
     replicates : tuple of Replicates
-        What the data leave open, under each assumption that may be right.
+        What the data leave open, under each assumption that may be right, with its weight.
     """
 
     estimator: ShiftEstimator
@@ -45,38 +44,43 @@ class ShiftEvidence:
         """New over old class proportions."""
         return self.estimator.weights_
 
-    @cached_property
-    def alternative(self) -> tuple[Replicates, ...] | None:
-        """What is open under the other assumption, where one was chosen of two."""
-        if len(self.replicates) > 1:
-            return self.replicates[1:]
-        rejected = self.estimator.other()
-        return None if rejected is None else (self._open.replicates(rejected),)
+    def proportions(self, level: float) -> Proportions:
+        """Return the class proportions of the batch, pooled over what may have happened."""
+        return shifts.pooled_proportions(
+            [one.proportions for one in self.replicates],
+            [one.weight for one in self.replicates],
+            self.estimator.source_priors_ * self.ratios,
+            level,
+        )
+
+    def alternative(self, world: World) -> tuple[Replicates, ...] | None:
+        """Return what is open in one world, where several were weighed."""
+        if not isinstance(self.estimator, AutoShift):
+            return None
+        return (self._open.replicates(self.estimator.under(world)),)
 
     @property
     def reads_rows(self) -> bool:
-        """Whether the rows it was estimated from are still read: the alternative of many classes.
+        """Whether the rows it was estimated from are still read: other worlds of many classes.
 
         Of few classes the sketch is enough.
         """
-        return self.estimator.other() is not None and len(self.ratios) > shifts.MANY_CLASSES
+        return isinstance(self.estimator, AutoShift) and len(self.ratios) > shifts.MANY_CLASSES
 
 
 @dataclass(frozen=True, eq=False)
 class _Open:
     """What it takes to tell what the data leave open, under any assumption."""
 
-    labelled: LabelledSummary
-    sketch: tuple[FloatArray, FloatArray]
-    seed: int
+    resampled: Resampled
     used: FloatArray
     known: KnownLabels | None
 
     def replicates(self, estimator: ShiftEstimator) -> Replicates:
-        found = replicated(estimator, self.labelled, self.sketch, self.seed, at=self.used)
+        found = self.resampled.under(estimator, at=self.used)
         if self.known is None:
             return found
-        return found.with_batch_rows(self.known.rows, estimator.weights_, self.seed)
+        return found.with_batch_rows(self.known.rows, estimator.weights_, self.resampled.seed)
 
 
 def estimate_shift(
@@ -110,13 +114,17 @@ def estimate_shift(
             f"{error} These columns are the classes {these}.", error.columns
         ) from error
     used = estimator.weights_ if used is None else used
-    left_open = _Open(labelled, summary.sketch(SKETCH), given.seed, used, known)
-    replicates = [left_open.replicates(estimator)]
-    moves = replicates[0].moves
-    draws = moves.ratios[1:] * estimator.source_priors_
-    assumption = shifts.assumption_of(
-        estimator, labelled, summary, names, draws / draws.sum(axis=1, keepdims=True)
+    resampled = Resampled.of(labelled, summary.sketch(SKETCH), given.seed)
+    left_open = _Open(resampled, used, known)
+    unseen = estimator.unseen_ if isinstance(estimator, AutoShift) else 0.0
+    replicates = tuple(
+        replace(left_open.replicates(part.estimator), weight=part.weight, unseen=unseen)
+        for part in estimator.parts()
     )
+    heaviest = max(replicates, key=lambda one: one.weight)
+    moves = heaviest.moves
+    draws = heaviest.proportions[1:]
+    assumption = shifts.assumption_of(estimator, labelled, summary, names, draws)
     if known is not None:
         more = shifts.known_doubts(known, summary, moves, classes=names, seed=given.seed)
         assumption = replace(assumption, doubts=(*assumption.doubts, *more), n_labels=known.n)
@@ -127,7 +135,4 @@ def estimate_shift(
         estimator.source_priors_,
         estimator.priors_,
     )
-    rejected = estimator.other() if assumption.undecided else None
-    if rejected is not None:
-        replicates.append(left_open.replicates(rejected))
-    return ShiftEvidence(estimator, assumption, tuple(replicates), left_open)
+    return ShiftEvidence(estimator, assumption, replicates, left_open)

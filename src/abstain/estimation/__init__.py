@@ -9,6 +9,6 @@ from abstain.estimation._estimate import Marks as Marks
 from abstain.estimation._estimate import drawn_choice as drawn_choice
 from abstain.estimation._estimate import drawn_rows as drawn_rows
 from abstain.estimation._replicates import Replicates as Replicates
-from abstain.estimation._replicates import replicated as replicated
+from abstain.estimation._replicates import Resampled as Resampled
 
 __all__ = ["Estimate", "EstimatedValue"]

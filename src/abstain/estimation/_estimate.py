@@ -15,13 +15,15 @@ import numpy as np
 
 from abstain._display import block, intervals
 from abstain._inputs import FloatArray, IntArray, Mask
-from abstain._numerics import nan_if_none, plain
+from abstain._numerics import nan_if_none, plain, weighted_quantiles
 from abstain.estimation._replicates import Replicates
 from abstain.metrics import Metric
 from abstain.regions import Choice
 from abstain.summaries import BatchSummary, Moves
 
 LEVEL = 0.9
+# Multiples of it fill the unit interval evenly.
+_GOLDEN = 0.6180339887498949
 
 #: Predicted columns, and what is withheld.
 Marks = tuple[IntArray, Mask]
@@ -121,15 +123,55 @@ class Drawn:
     Parameters
     ----------
     before, after : ndarray of shape (n_assumptions, n_draws)
-        Under the assumption that was made first, then under others that may be right.
+        Under each assumption that may be right.
+    weight : ndarray of shape (n_assumptions,)
+        What the draws of each count.
+    rows : (float, float)
+        How many rows the metric is of, before and after.
+    bounds : (float, float)
+        Between which the metric lies.
+    unseen : float
+        The share of the rows of which any of that may be true.
     """
 
     before: FloatArray
     after: FloatArray
+    weight: FloatArray
+    rows: tuple[float, float]
+    bounds: tuple[float, float]
+    unseen: float = 0.0
 
     def estimate(self, level: float = LEVEL) -> Estimate:
         """Return the middle of the draws, and the interval that holds a share of them."""
-        return Estimate(_middle(self.before, level), _middle(self.after, level))
+        sides = zip((self.before, self.after), self.rows, strict=True)
+        return Estimate(*(self._middle(draws, n, level) for draws, n in sides))
+
+    def _middle(self, draws: FloatArray, n_rows: float, level: float) -> EstimatedValue:
+        """Return the median of the draws by weight, with the interval that holds them."""
+        defined = np.isfinite(draws)
+        weight = np.where(defined, self.weight[:, None], 0.0) / draws.shape[1]
+        # Where most draws are not defined, neither is the metric.
+        if 2 * weight.sum() < self.weight.sum() or not n_rows:
+            return EstimatedValue(float("nan"), (float("nan"), float("nan")), level)
+        tail = (1 - level) / 2
+        found, weight = draws[defined], weight[defined]
+        low, value, high = weighted_quantiles(found, weight, [tail, 0.5, 1 - tail]).tolist()
+        guessed = weighted_quantiles(self._with_guesses(found), weight, [tail, 1 - tail]).tolist()
+        low, high = min(low, guessed[0]), max(high, guessed[1])
+        # As long as there is a row, it may be another than is thought.
+        least, most = self.bounds
+        room = (most - least if np.isfinite(most - least) else 1.0) / n_rows
+        more = max(room - (high - low), 0.0)
+        return EstimatedValue(value, (max(low - more, least), min(high + more, most)), level)
+
+    def _with_guesses(self, draws: FloatArray) -> FloatArray:
+        """Return the draws with anything for the rows that nobody has seen the like of."""
+        least, most = self.bounds
+        if not self.unseen or not np.isfinite(most - least):
+            return draws
+        # Evenly over all there is, in an order that has nothing to do with that of the draws.
+        guesses = least + (most - least) * (np.arange(len(draws)) * _GOLDEN % 1)
+        return (1 - self.unseen) * draws + self.unseen * guesses
 
 
 def drawn_choice(
@@ -173,9 +215,18 @@ def drawn_rows(
     if not replicates:
         still = _still(summary, metric.n_replicates)
         before, after = metric.moved_draws(summary, *decided, still, seed)
-        return Drawn(before[None], after[None])
-    parts = [_drawn_under(metric, summary, decided, labelled, one, seed) for one in replicates]
-    return Drawn(*(np.stack(side) for side in zip(*parts, strict=True)))
+        parts = [(before, after)]
+    else:
+        parts = [_drawn_under(metric, summary, decided, labelled, one, seed) for one in replicates]
+    weight = summary.weight
+    kept = np.count_nonzero(~decided[1]) if weight is None else weight[~decided[1]].sum()
+    return Drawn(
+        *(np.stack(side) for side in zip(*parts, strict=True)),
+        weight=np.array([one.weight for one in replicates] or [1.0]),
+        rows=(float(summary.total), float(kept)),
+        bounds=metric.value_range,
+        unseen=max((one.unseen for one in replicates), default=0.0),
+    )
 
 
 def _drawn_under(
@@ -219,14 +270,3 @@ def _misfit(found: float, again: FloatArray) -> FloatArray:
     if not defined.any() or not np.isfinite(found):
         return np.zeros(len(noise))
     return np.asarray(found + np.where(defined, noise, 0.0))
-
-
-def _middle(draws: FloatArray, level: float) -> EstimatedValue:
-    """Return the median of draws as was assumed, with the interval of all of them."""
-    finite, assumed = (part[np.isfinite(part)] for part in (draws, draws[0]))
-    # Where most draws are not defined, neither is the metric.
-    if 2 * len(assumed) < len(draws[0]):
-        return EstimatedValue(float("nan"), (float("nan"), float("nan")), level)
-    tail = (1 - level) / 2
-    low, high = np.quantile(finite, [tail, 1 - tail]).tolist()
-    return EstimatedValue(float(np.median(assumed)), (low, high), level)

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, both_columns
+from abstain._kernels.adapt import adapted
 from abstain._numerics import gamma_draws, kinds
 from abstain.shift import MANY_CLASSES, ShiftEstimator
 from abstain.summaries import LabelledReplicates, LabelledSummary, Moves, fewer
@@ -58,6 +60,12 @@ class Replicates:
         How much those count, as they are and in each replicate.
     believed_again : ndarray of shape (1 + n_replicates, m, n_classes), or without the last
         Their probabilities, likewise; of two classes those of the positive one.
+    proportions : ndarray of shape (1 + n_replicates, n_classes)
+        Class proportions of the batch, likewise.
+    weight : float
+        What they count beside those under other assumptions.
+    unseen : float
+        The share of the batch that scores where no labelled row does: what it is, is a guess.
     """
 
     moves: Moves
@@ -68,6 +76,9 @@ class Replicates:
     codes: IntArray
     drawn: FloatArray
     believed_again: FloatArray
+    proportions: FloatArray
+    weight: float = 1.0
+    unseen: float = 0.0
 
     @cached_property
     def observed(self) -> LabelledReplicates:
@@ -134,70 +145,120 @@ class Replicates:
             moves=self.moves[few],
             drawn=self.drawn[few],
             believed_again=self.believed_again[few],
+            proportions=self.proportions[few],
         )
 
 
-def replicated(
-    estimator: ShiftEstimator,
-    labelled: LabelledSummary,
-    sketch: tuple[FloatArray, FloatArray],
-    seed: int,
-    *,
-    at: FloatArray | None = None,
-) -> Replicates:
-    """Return what validation data and a batch leave open.
+@dataclass(frozen=True, eq=False)
+class Resampled:
+    """Validation data and a batch drawn again, before anything is assumed about the batch.
 
-    Parameters
+    Attributes
     ----------
-    estimator : ShiftEstimator
-        Fitted on the two.
     labelled : LabelledSummary
         The validation data, calibrated.
     sketch : (ndarray, ndarray)
         Rows of the batch that stand for all, calibrated and not adapted, and their weights.
     seed : int
-    at : ndarray of shape (n_classes,), optional
-        The ratios to which decisions adapt, where they are not the estimator's.
+    part, codes : ndarray of shape (m,)
+        As of :class:`Replicates`.
+    weight, row_weight : ndarray of shape (1 + n_replicates, m), and for rows of the batch
+        How much the rows that stand for all count.
+    still : Moves
+        The calibration of each replicate.
+    moved, moved_rows : ndarray of shape (1 + n_replicates, m, ...), and for rows of the batch
+        What it makes of them.
     """
-    rng = np.random.default_rng(seed)
-    labelled = labelled.held_out or labelled
-    used = estimator.weights_ if at is None else at
-    n_classes = labelled.proba.shape[1]
-    most = int(np.clip(_MOST_NUMBERS // (N_REPLICATES * n_classes), _FEWEST_ROWS, _MOST_ROWS))
-    part, codes, count = _standing_for_all(labelled, most)
-    # A row that stands for many is as sure as many are.
-    weight = gamma_draws(count, N_REPLICATES, rng)
-    proba = labelled.proba[part]
-    still = _recalibrated(proba, codes, count, weight)
-    again, weight = still.of(proba), np.vstack([count, weight])
-    rows, row_count = fewer(*sketch, _MOST_OF_BATCH)
-    # Of many classes only how many replicates there are is read of the moved rows.
-    ratios = estimator.ratio_draws(
-        still.of(rows if n_classes <= MANY_CLASSES else rows[:1]),
-        np.vstack([row_count, gamma_draws(row_count, N_REPLICATES, rng)]),
-        _means(again, weight),
-        rng,
-    )
-    importance = estimator.importance(labelled, *sketch)
-    ratios = np.vstack([estimator.weights_, ratios])
-    return Replicates(
-        moves=Moves(still.slope, still.bias, ratios, used),
-        labelled=labelled.at(used),
-        believed=labelled.at(estimator.weights_).proba,
-        importance=importance * (1.0 if labelled.weight is None else labelled.weight),
-        part=part,
-        codes=codes,
-        drawn=weight * _importance_again(estimator, ratios, codes, importance[part]),
-        believed_again=_adapted(again, ratios),
-    )
 
+    labelled: LabelledSummary
+    sketch: tuple[FloatArray, FloatArray]
+    seed: int
+    part: IntArray
+    codes: IntArray
+    weight: FloatArray
+    row_weight: FloatArray
+    still: Moves
+    moved: FloatArray
+    moved_rows: FloatArray
 
-def _importance_again(
-    estimator: ShiftEstimator, ratios: FloatArray, codes: IntArray, importance: FloatArray
-) -> FloatArray:
-    """Return how much labelled rows count in each replicate."""
-    by_class = estimator.assumed in ("label-shift", "known-proportions")
-    return ratios[:, codes] if by_class else importance
+    @classmethod
+    def of(
+        cls, labelled: LabelledSummary, sketch: tuple[FloatArray, FloatArray], seed: int
+    ) -> Self:
+        """Draw both again."""
+        rng = np.random.default_rng(seed)
+        labelled = labelled.held_out or labelled
+        n_classes = labelled.proba.shape[1]
+        most = int(np.clip(_MOST_NUMBERS // (N_REPLICATES * n_classes), _FEWEST_ROWS, _MOST_ROWS))
+        part, codes, count = _standing_for_all(labelled, most)
+        # A row that stands for many is as sure as many are.
+        weight = gamma_draws(count, N_REPLICATES, rng)
+        proba = labelled.proba[part]
+        still = _recalibrated(proba, codes, count, weight)
+        # Of many classes only how means move is read of the batch's rows.
+        few = _MOST_OF_BATCH if n_classes <= MANY_CLASSES else most // 4
+        rows, row_count = fewer(*sketch, few)
+        return cls(
+            labelled,
+            sketch,
+            seed,
+            part,
+            codes,
+            np.vstack([count, weight]),
+            np.vstack([row_count, gamma_draws(row_count, N_REPLICATES, rng)]),
+            still,
+            still.of(proba),
+            still.of(rows),
+        )
+
+    @cached_property
+    def _source(self) -> FloatArray:
+        return _means(self.moved, self.weight)
+
+    def under(self, estimator: ShiftEstimator, *, at: FloatArray | None = None) -> Replicates:
+        """Return what the two leave open under an assumption.
+
+        Parameters
+        ----------
+        estimator : ShiftEstimator
+            Fitted on the two.
+        at : ndarray of shape (n_classes,), optional
+            The ratios to which decisions adapt, where they are not the estimator's.
+        """
+        rng = np.random.default_rng([self.seed, 1])
+        labelled, part, codes = self.labelled, self.part, self.codes
+        used = estimator.weights_ if at is None else at
+        drawn = estimator.ratio_draws(self.moved_rows, self.row_weight, self._source, rng)
+        ratios = np.vstack([estimator.weights_, drawn])
+        importance = estimator.importance(labelled, *self.sketch)
+        again = estimator.importance_again(ratios, importance[part], labelled.labels[part], codes)
+        return Replicates(
+            moves=Moves(self.still.slope, self.still.bias, ratios, used),
+            labelled=labelled.at(used),
+            believed=labelled.at(estimator.weights_).proba,
+            importance=importance * (1.0 if labelled.weight is None else labelled.weight),
+            part=part,
+            codes=codes,
+            drawn=self.weight * again,
+            believed_again=_adapted(self.moved, ratios),
+            proportions=self._proportions(estimator, ratios, rng),
+        )
+
+    def _proportions(
+        self, estimator: ShiftEstimator, ratios: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return class proportions of the batch in each replicate, its labels drawn as well."""
+        rows, count = self.sketch
+        believed = adapted(np.ascontiguousarray(rows), estimator.weights_)
+        mean = count @ believed / count.sum()
+        weight = np.broadcast_to(self.row_weight[0], self.row_weight.shape)
+        found = _means(_adapted(self.moved_rows, ratios), weight)
+        # Labels fall as they fall, each row for itself.
+        spread = np.sqrt(count @ (believed * (1 - believed))) / count.sum()
+        found = mean + found - found[0]
+        found[1:] += spread * rng.standard_normal(found[1:].shape)
+        found = np.clip(found, 0.0, 1.0)
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
 def _standing_for_all(
@@ -243,18 +304,15 @@ def _means(moved: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def _adapted(moved: FloatArray, ratios: FloatArray) -> FloatArray:
-    """Return probabilities adapted to the class proportions of each replicate, in their place."""
+    """Return probabilities adapted to the class proportions of each replicate."""
     if moved.ndim == 2:
         positive = moved * ratios[:, 1:]
-        moved *= -ratios[:, :1]
-        moved += ratios[:, :1]
-        moved += positive
-        np.divide(positive, moved, out=moved, where=moved > 0)
-        return moved
-    moved *= ratios[:, None, :]
-    total = moved.sum(axis=2, keepdims=True)
-    np.divide(moved, total, out=moved, where=total > 0)
-    return moved
+        total = (1 - moved) * ratios[:, :1]
+        total += positive
+        return np.divide(positive, total, out=positive, where=total > 0)
+    found: FloatArray = moved * ratios[:, None, :]
+    total = found.sum(axis=2, keepdims=True)
+    return np.divide(found, total, out=found, where=total > 0)
 
 
 def _recalibrated(

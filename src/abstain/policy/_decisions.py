@@ -17,7 +17,7 @@ from abstain.deciding import Outcome
 from abstain.estimation import Estimate, Replicates
 from abstain.metrics import Metric
 from abstain.regions import Choice
-from abstain.shift import Assumption, Proportions, drawn_proportions
+from abstain.shift import Assumption, Proportions, World
 
 if TYPE_CHECKING:
     from abstain.policy._policy import Policy
@@ -198,8 +198,8 @@ class Decisions:
         return self.outcome.estimate
 
     @property
-    def alternative(self) -> Estimate | None:
-        """The same under the other assumption, where one was chosen of two; see ``assumption``."""
+    def alternative(self) -> dict[World, Estimate] | None:
+        """The same in each world, where several were weighed; see ``assumption``."""
         return self.outcome.alternative
 
     @cached_property
@@ -300,10 +300,9 @@ class Decisions:
         are too few to tell.
         """
         assumed = None if self.assumption is None else self.assumption.assumed
-        if not self.replicates or assumed != "label-shift":
+        if self.outcome.shift is None or assumed not in ("weighed", "label-shift"):
             return None
-        moves = self.replicates[0].moves
-        return drawn_proportions(moves.ratios, self.source_priors, moves.used, self.level)
+        return self.outcome.shift.proportions(self.level)
 
     @property
     def gain(self) -> FloatArray:

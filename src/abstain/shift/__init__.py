@@ -22,10 +22,12 @@ from abstain.shift._known import known_doubts as known_doubts
 from abstain.shift._maximum_likelihood import MANY_CLASSES as MANY_CLASSES
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
 from abstain.shift._proportions import Proportions as Proportions
-from abstain.shift._proportions import drawn_proportions as drawn_proportions
+from abstain.shift._proportions import pooled_proportions as pooled_proportions
 from abstain.shift._registry import from_dict as from_dict
 from abstain.shift._registry import get
 from abstain.shift._registry import to_dict as to_dict
+from abstain.shift._worlds import WORLDS as WORLDS
+from abstain.shift._worlds import World as World
 
 __all__ = [
     "AutoShift",

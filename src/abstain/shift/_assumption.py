@@ -9,12 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+import numpy as np
+
 from abstain._display import block, sentence
 from abstain._display import doubts as doubts_shown
 from abstain._inputs import FloatArray
 from abstain.shift._base import Assumed, ShiftEstimator
 from abstain.shift._check import LabelShiftCheck, label_shift_check
 from abstain.shift._doubts import doubts
+from abstain.shift._worlds import WORLDS, World
 from abstain.summaries import BatchSummary, LabelledSummary
 
 # Label shift that chance explains this seldom, or less, may be something else as well.
@@ -22,7 +25,19 @@ _OPEN = 0.1
 # Below this it is not label shift, whatever chance may do.
 _RULED_OUT = 1e-3
 
+# Worlds that are worth a word, and one that leaves no room for others.
+_WORTH_SAYING = 0.05
+_SURE = 0.95
+
+_WORLDS_IN_WORDS: dict[World, str] = {
+    "nothing": "nothing moved",
+    "label": "the class proportions moved (label shift)",
+    "scores": "the mix of scores moved, and each means what it meant",
+    "both": "class proportions and the mix of scores moved",
+}
+
 _IN_WORDS: dict[Assumed, str] = {
+    "weighed": "What may have happened was weighed.",
     "label-shift": (
         "Label shift was assumed: class proportions moved, and each class looks as it did."
     ),
@@ -52,6 +67,8 @@ class Assumption:
         What speaks against the figures, with advice; empty if all is well.
     n_labels : int
         How many known labels of the batch were used and compared with the probabilities.
+    weights : tuple of float or None
+        How probable each of the four worlds is, where they were weighed.
     """
 
     assumed: Assumed
@@ -59,11 +76,12 @@ class Assumption:
     check: LabelShiftCheck | None = None
     doubts: tuple[str, ...] = ()
     n_labels: int = 0
+    weights: tuple[float, ...] | None = None
 
     @property
     def contested(self) -> bool:
         """Whether label shift was rejected, or nearly: the other assumption may be right too."""
-        if self.check is None or self.p_value is None:
+        if self.check is None or self.p_value is None or self.weights is not None:
             return False
         return not self.check.fits or self.p_value < _OPEN
 
@@ -83,9 +101,11 @@ class Assumption:
 
     def summary(self) -> str:
         """Say in plain words what was assumed, and why."""
-        said = _IN_WORDS[self.assumed]
+        said = _IN_WORDS[self.assumed] if self.weights is None else weights_in_words(self.weights)
         if self.n_labels:
             said += f" {self.n_labels} known labels of the batch were used."
+        if self.weights is not None:
+            return said
         if self.check is None:
             return f"{said} Whether it is label shift was not checked."
         if self.p_value is None:
@@ -115,6 +135,7 @@ class Assumption:
             else {**self.check.to_dict(), "level": self.check.level},
             "doubts": list(self.doubts),
             **({"n_labels": self.n_labels} if self.n_labels else {}),
+            **({} if self.weights is None else {"weights": list(self.weights)}),
         }
 
     @classmethod
@@ -130,7 +151,25 @@ class Assumption:
         given = data["check"]
         check = None if given is None else LabelShiftCheck.from_dict(given)
         labels = int(data.get("n_labels", 0))
-        return cls(data["assumed"], _p_value(check), check, tuple(data["doubts"]), labels)
+        weights = data.get("weights")
+        return cls(
+            data["assumed"],
+            _p_value(check),
+            check,
+            tuple(data["doubts"]),
+            labels,
+            None if weights is None else tuple(weights),
+        )
+
+
+def weights_in_words(weights: Sequence[float]) -> str:
+    """Say what probably happened, the likeliest first."""
+    order = np.argsort(-np.asarray(weights), kind="stable").tolist()
+    first, *rest = [i for i in order if weights[i] >= _WORTH_SAYING] or order[:1]
+    surely = "Most likely" if weights[first] < _SURE else "Almost certainly"
+    said = f"{surely} {_WORLDS_IN_WORDS[WORLDS[first]]} ({weights[first]:.0%})"
+    more = [f"{_WORLDS_IN_WORDS[WORLDS[i]]} ({weights[i]:.0%})" for i in rest]
+    return f"{said}; it may also be that {', or that '.join(more)}." if more else f"{said}."
 
 
 def assumption_of(
@@ -160,7 +199,14 @@ def assumption_of(
     elif check is not None:
         check = check.named(names)
     found = doubts(estimator, labelled, summary, check=check, classes=names, draws=draws)
-    return Assumption(estimator.assumed, _p_value(check), check, found)
+    weights = getattr(estimator, "world_weights_", None)
+    return Assumption(
+        estimator.assumed,
+        _p_value(check),
+        check,
+        found,
+        weights=None if weights is None else tuple(weights.tolist()),
+    )
 
 
 def _p_value(check: LabelShiftCheck | None) -> float | None:

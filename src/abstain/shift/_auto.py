@@ -1,54 +1,73 @@
-"""Check, then adapt: class proportions where label shift explains the scores, none where not.
+"""Weigh what may have happened to a batch, and adapt by what is to be expected then.
 
-The paper adapts always (its Section 2). Where no mixture of the source's classes looks like the
-target, a stable p(y | score) is the better assumption: the calibrated probabilities as they are.
+The paper adapts always (its Section 2). Label shift is one of four worlds here: each has a weight,
+given by how well it explains the numbers of rows in cells of scores.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from abstain._inputs import FloatArray, check_fraction
 from abstain._numerics import raise_not_fitted
-from abstain.shift._base import Assumed, DrawMethod, ShiftEstimator, SourcePriors, ratio_of_priors
-from abstain.shift._check import LEVEL, LabelShiftCheck, label_shift_check
+from abstain.shift._base import Assumed, DrawMethod, Part, ShiftEstimator, SourcePriors
+from abstain.shift._cells import share_unseen
+from abstain.shift._check import LabelShiftCheck, label_shift_check
 from abstain.shift._fixed import NoShift
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
+from abstain.shift._world_shift import Unadapted, WorldShift
+from abstain.shift._worlds import WORLDS, World, Worlds, normalised, weigh
 from abstain.summaries import BatchSummary, LabelledSummary
 
+#: How probable "nothing", "label", "scores" and "both" are before a batch is seen, in proportion.
+PRIOR = (4.0, 4.0, 2.0, 2.0)
+#: How often what looks like label shift, alone or with moved scores, is scores that moved in a way
+#: that looks like it: a monotone tilt, which little evidence tells apart.
+HEDGE = 0.2
 # What the source's proportions are worth.
 PRIOR_ROWS = 10.0
+# Worlds of no more weight than this have no part in figures, which costs as much as any; the
+# others have that much less of one.
+_NO_PART = 1e-3
+# Rows that stand for all where it is asked how many are unseen.
+_SKETCH = 4_096
+# The least ratio of class proportions whose logarithm is averaged.
+_LEAST = 1e-9
 
 
 class AutoShift(ShiftEstimator):
-    """Class proportions by maximum likelihood if label shift explains the target, else no shift.
+    """Class proportions averaged over what may have happened, by the evidence for each.
 
     Parameters
     ----------
+    prior : tuple of four floats
+        How probable it is before a batch is seen, in proportion, that nothing moved, that class
+        proportions did, that the mix of scores did and each means what it meant, and both.
+    hedge : float
+        How often what looks like label shift is scores that moved in a way that looks like it.
     source_priors : {"mean-probability", "label-frequency"}
         Where the source's class proportions come from.
     prior_rows : float
-        How many rows the source's proportions are worth in the likelihood.
-    level : float
-        How often label shift may be rejected where it holds, in [0, 1].
+        How many rows the source's proportions are worth in the likelihood of label shift.
     calibrated_on_source : bool or "auto"
         As of :class:`MaximumLikelihoodShift`.
 
     Attributes
     ----------
     source_priors_, priors_, weights_ : ndarray of shape (n_classes,)
-        Proportions of the source and the target, and their ratio. Where label shift was
-        rejected, nothing is adapted: ``priors_`` are the source's and the ratios 1.
+        Proportions of the source, those that probabilities are adapted to, and their ratio: the
+        exponential of the mean over the worlds of the logarithm of new over old proportions.
+    worlds_ : Worlds
+        The evidence.
+    world_weights_ : ndarray of shape (4,)
+        How probable each world is, given the batch.
+    unseen_ : float
+        The share of the target that scores where no row of the source does, nor near.
     check_ : LabelShiftCheck or None
-        The evidence; None without labels of the source, and then label shift is assumed.
-    adapted_ : bool
-        Whether label shift was assumed.
-    assumed : {"label-shift", "same-given-score"}
-        The same in words: what the probabilities rest on.
-    alternative_ : ndarray of shape (n_classes,)
-        The ratios under the other assumption.
+        A test of label shift; None without labels of the source.
     mean_proba_ : ndarray of shape (n_classes,)
         Mean probabilities of the target: its proportions if p(y | score) is what it was.
 
@@ -59,89 +78,111 @@ class AutoShift(ShiftEstimator):
     >>> p = np.linspace(0.01, 0.99, 400)
     >>> y = (np.arange(400) * 0.618 % 1 < p).astype(int)
     >>> source = np.column_stack([1 - p, p])
-    >>> AutoShift().fit(source, source[y == 1], y).adapted_
-    True
+    >>> AutoShift().fit(source, source[y == 1], y).world_weights_.argmax()  # label shift
+    np.int64(1)
     >>> middle = source[(p > 0.3) & (p < 0.7)]  # ends of the scale that no class lacks
-    >>> AutoShift().fit(source, middle, y).weights_
-    array([1., 1.])
+    >>> AutoShift().fit(source, middle, y).world_weights_[1] < 0.01
+    np.True_
     """
 
     name: ClassVar[str] = "auto"
     draw_method: ClassVar[DrawMethod] = "asymptotic"
 
     check_: LabelShiftCheck | None
-    adapted_: bool
-    alternative_: FloatArray
+    worlds_: Worlds
+    world_weights_: FloatArray
+    unseen_: float
     mean_proba_: FloatArray
 
     def __init__(
         self,
         *,
+        prior: tuple[float, float, float, float] = PRIOR,
+        hedge: float = HEDGE,
         source_priors: SourcePriors = "mean-probability",
         prior_rows: float = PRIOR_ROWS,
-        level: float = LEVEL,
         calibrated_on_source: bool | Literal["auto"] = "auto",
     ) -> None:
         super().__init__(source_priors=source_priors)
+        self.prior = prior
+        self.hedge = hedge
         self.prior_rows = prior_rows
-        self.level = level
         self.calibrated_on_source = calibrated_on_source
 
     @property
     def assumed(self) -> Assumed:
         """What the adapted probabilities rest on."""
-        return "label-shift" if self.adapted_ else "same-given-score"
+        return "weighed"
 
     def _fit(self, source: LabelledSummary, target: BatchSummary) -> None:
-        level = check_fraction(self.level, name="level")
-        self._likelihood = self._maximum_likelihood().fit_summaries(source, target, self._known)
+        prior = _checked_prior(self.prior)
+        hedge = check_fraction(self.hedge, name="hedge")
         self.mean_proba_ = target.class_sums / target.class_sums.sum()
         self.check_ = None
         if source.codes is not None:
-            self.check_ = label_shift_check(source, target, level=level)
-        self.adapted_ = self.check_ is None or self.check_.fits
-        still = NoShift(source_priors=self.source_priors).fit_summaries(source, target)
-        both: tuple[ShiftEstimator, ShiftEstimator] = self._likelihood, still
-        self._chosen, self._rejected = both if self.adapted_ else both[::-1]
-        found = self._likelihood.priors_
-        ratios = ratio_of_priors(found, self.source_priors_)
-        self.priors_ = found if self.adapted_ else self.source_priors_.copy()
-        self.alternative_ = np.ones_like(ratios) if self.adapted_ else ratios
+            self.check_ = label_shift_check(source, target)
+        self.worlds_ = weigh(source, target)
+        self.world_weights_ = self.worlds_.weights(prior, hedge)
+        self.unseen_ = share_unseen(source, *target.sketch(_SKETCH))
+        self._under = {
+            world: estimator.fit_summaries(source, target, self._known)
+            for world, estimator in self._estimators().items()
+        }
+        logs = np.log([np.maximum(self._under[world].weights_, _LEAST) for world in WORLDS])
+        ratios = np.exp(normalised(self.world_weights_ @ logs, self.source_priors_))
+        self.priors_ = ratios * self.source_priors_
 
     def _with_known(self, priors: FloatArray, n: float, known: FloatArray) -> FloatArray:
-        # They were in the likelihood; where nothing is adapted they have no say.
+        # They were in what each world makes of the batch.
         return priors
 
-    def prior_draws(
-        self, n_draws: int = 1000, seed: int = 0, *, method: DrawMethod | None = None
-    ) -> FloatArray:
-        """Return proportions that the data leave open; the one and only where none is adapted."""
+    def under(self, world: World) -> ShiftEstimator:
+        """Return the fitted estimator of one world."""
         if not hasattr(self, "priors_"):
             raise_not_fitted(self)
-        if not self.adapted_:
-            return np.tile(self.priors_, (n_draws, 1))
-        return self._likelihood.prior_draws(n_draws, seed, method=method)
+        return self._under[world]
 
-    def ratio_draws(
-        self, moved: FloatArray, weight: FloatArray, source: FloatArray, rng: np.random.Generator
-    ) -> FloatArray:
-        """Return ratios that the data leave open; ones where nothing is adapted."""
-        return self._chosen.ratio_draws(moved, weight, source, rng)
+    def parts(self) -> tuple[Part, ...]:
+        """Return what figures are pooled from, each with its weight.
 
-    def other(self) -> ShiftEstimator:
-        """Return the fitted estimator under the other assumption."""
-        return self._rejected
-
-    def settled(self) -> ShiftEstimator:
-        """Return an estimator, not fitted, that adapts or not as this one did.
-
-        Rows drawn with replacement are no sample of any mixture, so a check of them says nothing.
+        The two worlds in which nothing is adapted are one part, whose labelled rows count as
+        either has them.
         """
         if not hasattr(self, "priors_"):
             raise_not_fitted(self)
-        if self.adapted_:
-            return self._maximum_likelihood()
-        return NoShift(source_priors=self.source_priors)
+        some = np.maximum(self.world_weights_ - _NO_PART, 0.0)
+        nothing, label, scores, both = (some / some.sum()).tolist()
+        adapting_not = nothing + scores
+        still = self._under["scores"].weighted(scores / adapting_not if adapting_not else 1.0)
+        found = (
+            Part(still, adapting_not),
+            Part(self._under["label"], label),
+            Part(self._under["both"], both),
+        )
+        return tuple(part for part in found if part.weight > 0)
+
+    def settled(self) -> ShiftEstimator:
+        """Return an estimator, not fitted, that estimates as the likeliest world has it.
+
+        Rows drawn with replacement are no sample of any world, so their evidence says nothing.
+        """
+        if not hasattr(self, "priors_"):
+            raise_not_fitted(self)
+        label = self.world_weights_[1] + self.world_weights_[3]
+        return (
+            self._maximum_likelihood()
+            if label > 0.5
+            else NoShift(source_priors=self.source_priors)
+        )
+
+    def _estimators(self) -> dict[World, ShiftEstimator]:
+        priors = self.source_priors
+        return {
+            "nothing": Unadapted(self.worlds_, 0.0, source_priors=priors),
+            "label": self._maximum_likelihood(),
+            "scores": Unadapted(self.worlds_, 1.0, source_priors=priors),
+            "both": WorldShift(self.worlds_, "both", source_priors=priors),
+        }
 
     def _maximum_likelihood(self) -> MaximumLikelihoodShift:
         return MaximumLikelihoodShift(
@@ -149,3 +190,13 @@ class AutoShift(ShiftEstimator):
             prior_rows=self.prior_rows,
             calibrated_on_source=self.calibrated_on_source,
         )
+
+
+def _checked_prior(prior: Sequence[float]) -> FloatArray:
+    values = np.asarray(prior, dtype=np.float64)
+    if values.shape != (len(WORLDS),) or not (values >= 0).all() or not 0 < values.sum() < np.inf:
+        raise ValueError(
+            f"`prior` must be four numbers, at least 0 and not all 0: how probable, in "
+            f"proportion, {', '.join(WORLDS)} are; got {prior!r}."
+        )
+    return values

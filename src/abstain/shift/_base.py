@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from abstain._inputs import (
     MOST_DRAWS,
     FloatArray,
+    IntArray,
     check_fraction,
     check_labels,
     check_proba,
@@ -41,7 +42,14 @@ NOT_CONVERGED = "The class proportions did not converge"
 
 SourcePriors = Literal["mean-probability", "label-frequency"]
 DrawMethod = Literal["asymptotic", "bootstrap"]
-Assumed = Literal["label-shift", "same-given-score", "no-shift", "known-proportions"]
+Assumed = Literal["weighed", "label-shift", "same-given-score", "no-shift", "known-proportions"]
+
+
+class Part(NamedTuple):
+    """What figures are pooled from: an estimator, and its weight beside others."""
+
+    estimator: ShiftEstimator
+    weight: float
 
 
 class ShiftEstimator(Parameters, ABC):
@@ -221,9 +229,26 @@ class ShiftEstimator(Parameters, ABC):
             return by_class
         return importance_by_score(source, rows, weight)
 
-    def other(self) -> ShiftEstimator | None:
-        """Return the fitted estimator under the other assumption, where it chose between two."""
-        return None
+    def importance_again(
+        self, ratios: FloatArray, importance: FloatArray, labels: IntArray, codes: IntArray
+    ) -> FloatArray:
+        """Return how much labelled rows count in each replicate, given what they count.
+
+        Parameters
+        ----------
+        ratios : ndarray of shape (n, n_classes)
+            Of class proportions, of each replicate.
+        importance, labels : ndarray of shape (m,)
+            What the rows count as they are, and their true columns.
+        codes : ndarray of shape (m,)
+            The columns they have here: some turned out otherwise.
+        """
+        by_class = self.assumed in ("label-shift", "known-proportions")
+        return ratios[:, codes] if by_class else importance
+
+    def parts(self) -> tuple[Part, ...]:
+        """Return what figures are pooled from: this estimator, where there is no other."""
+        return (Part(self, 1.0),)
 
     def priors_interval(
         self,

@@ -13,12 +13,17 @@ import numpy as np
 from abstain._inputs import FloatArray
 from abstain.shift._base import Assumed, ShiftEstimator
 from abstain.shift._check import LabelShiftCheck
+from abstain.shift._worlds import Worlds
 from abstain.summaries import BatchSummary, LabelledSummary
 
 # Shares of a batch: outside what the validation scores span, or not to be placed by any mixture.
 # Uncertain rows oversampled four to one stay below the second on real scores.
 _OUTSIDE = 0.1
 _MISFIT = 0.4
+# The share of a batch unlike any validation row that is worth a word; and how often chance may
+# make a batch look like nothing that was weighed.
+_UNSEEN = 0.05
+_UNEXPLAINED = 0.01
 # By how much of itself a probability of compact validation data may have been rounded.
 _ROUNDED = 1e-6
 # Expected total variation between the proportions and what they might be as well. It tracks the
@@ -76,6 +81,7 @@ def doubts(
         *_about_validation(labelled, classes),
         *_about_scores(labelled, summary, check),
         *_about_label_shift(estimator, check),
+        *_about_worlds(estimator),
         *_about_proportions(estimator, summary, check, classes, draws),
     ]
     return tuple(found)
@@ -151,6 +157,28 @@ def _about_label_shift(estimator: ShiftEstimator, check: LabelShiftCheck | None)
     ]
 
 
+def _about_worlds(estimator: ShiftEstimator) -> list[str]:
+    """Say what none of the worlds explains, and what nobody has seen the like of."""
+    worlds: Worlds | None = getattr(estimator, "worlds_", None)
+    if worlds is None:
+        return []
+    found = []
+    unseen: float = getattr(estimator, "unseen_", 0.0)
+    if unseen > _UNSEEN:
+        found.append(
+            f"{unseen:.0%} of the batch scores where no validation row does: what they are is a "
+            f"guess, and the intervals say so. Label some of these rows."
+        )
+    if worlds.p_value < _UNEXPLAINED:
+        chance = "below 0.001" if worlds.p_value < 1e-3 else f"{worlds.p_value:.3f}"
+        found.append(
+            f"Nothing that was weighed explains the batch: neither moved class proportions nor a "
+            f"moved mix of scores, nor both (p {chance}). Do not trust the figures. Was the same "
+            f"model used? Label some rows of the batch and calibrate on them."
+        )
+    return found
+
+
 def _about_proportions(
     estimator: ShiftEstimator,
     summary: BatchSummary,
@@ -158,7 +186,7 @@ def _about_proportions(
     classes: Sequence[Any],
     draws: FloatArray | None,
 ) -> list[str]:
-    if estimator.assumed != "label-shift":
+    if estimator.assumed not in ("label-shift", "weighed"):
         return []
     found = []
     if draws is None:

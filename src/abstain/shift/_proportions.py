@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from abstain._inputs import FloatArray
-from abstain._numerics import plain
+from abstain._numerics import plain, weighted_quantiles
 
 # Proportions moved if so few of those that the data leave open are as far from the estimate as
 # those in use, and the two differ by so much in all: less makes no difference to a decision.
@@ -43,29 +44,35 @@ class Proportions:
         return dict(plain(vars(self)))
 
 
-def drawn_proportions(
-    ratios: FloatArray, source: FloatArray, used: FloatArray, level: float
+def pooled_proportions(
+    draws: Sequence[FloatArray],
+    weights: Sequence[float],
+    used: FloatArray,
+    level: float,
 ) -> Proportions:
-    """Return the proportions that ratios to the source's stand for.
+    """Return class proportions, and what the data leave open about them.
 
     Parameters
     ----------
-    ratios : ndarray of shape (1 + n_draws, n_classes)
-        As estimated, and such as the data leave open.
-    source : ndarray of shape (n_classes,)
-        Class proportions of the validation data.
+    draws : sequence of ndarray of shape (1 + n_draws, n_classes)
+        Under each assumption that may be right: as estimated, and such as the data leave open.
+    weights : sequence of float
+        What each counts.
     used : ndarray of shape (n_classes,)
-        The ratios that the probabilities are adapted by.
+        The proportions that the probabilities are adapted to.
     level : float
     """
-    found = ratios * source
-    found = found / found.sum(axis=1, keepdims=True)
-    values, draws = found[0], found[1:]
+    heavy = np.array(weights) / np.sum(weights)
+    values = heavy @ [one[0] for one in draws]
+    pooled = np.concatenate([one[1:] for one in draws])
+    weight = np.repeat(heavy / [len(one) - 1 for one in draws], [len(one) - 1 for one in draws])
     tail = (1 - level) / 2
-    low, high = np.quantile(draws, [tail, 1 - tail], axis=0)
-    stored = used * source / (used * source).sum()
+    low, high = np.transpose(
+        [weighted_quantiles(column, weight, [tail, 1 - tail]) for column in pooled.T]
+    )
+    stored = used / used.sum()
     apart = 0.5 * float(np.abs(stored - values).sum())
-    scatter = 0.5 * np.abs(draws - values).sum(axis=1)
-    moved = bool(apart >= _LEAST and (scatter >= apart).mean() < _SELDOM)
+    scatter = 0.5 * np.abs(pooled - values).sum(axis=1)
+    moved = bool(apart >= _LEAST and weight[scatter >= apart].sum() < _SELDOM)
     interval = np.column_stack([np.minimum(low, values), np.maximum(high, values)])
     return Proportions(values, interval, level, moved)

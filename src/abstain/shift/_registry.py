@@ -71,8 +71,10 @@ def from_dict(data: dict[str, Any] | None) -> ShiftEstimator | None:
     """Return the estimator that ``to_dict`` described."""
     if data is None:
         return None
-    estimator: ShiftEstimator = _ESTIMATORS[data["name"]]().set_params(**data["parameters"])
-    return estimator
+    estimator: ShiftEstimator = _ESTIMATORS[data["name"]]()
+    # The level of a test that once decided whether to adapt.
+    given = {key: value for key, value in data["parameters"].items() if key != "level"}
+    return estimator.set_params(**given)
 
 
 def to_dict(estimator: ShiftEstimator | None) -> dict[str, Any] | None:
@@ -80,7 +82,7 @@ def to_dict(estimator: ShiftEstimator | None) -> dict[str, Any] | None:
     if estimator is None or estimator.name not in _ESTIMATORS:
         return None
     parameters = {
-        key: value.tolist() if isinstance(value, np.ndarray) else value
+        key: np.asarray(value).tolist() if isinstance(value, np.ndarray | tuple) else value
         for key, value in estimator.get_params(deep=False).items()
     }
     if plain(parameters) != parameters:

@@ -1,0 +1,168 @@
+"""Cells of scores in which rows of validation data and batch are counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from abstain._inputs import FloatArray, IntArray
+from abstain._numerics import first_of_kind
+from abstain.summaries import LabelledSummary
+
+# Cells: at most, and rows that each should have.
+_MOST_CELLS = 24
+_ROWS_PER_CELL = 10
+# Where between two kinds of rows a cut lies: not where a grid of scores would have one more.
+_GOLDEN = 0.6180339887498949
+# Probabilities nearer than this to the highest of their row tie with it.
+_TIED = 1e-9
+_MOST_SORTED = 65_536
+# Scores are compared in steps of this much of the log-odds, up to so many steps.
+_STEP = 0.5
+_FARTHEST = 40
+_SMALLEST = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Where scores are counted: the likeliest class, and a range of its probability.
+
+    Cut on validation rows alone; the cuts lie in gaps between them.
+
+    Parameters
+    ----------
+    cuts : tuple of ndarray
+        Of each class, where the probability of rows that it is likeliest for is cut. Of two
+        classes one array cuts the probability of the positive one.
+    """
+
+    cuts: tuple[FloatArray, ...]
+
+    @classmethod
+    def of(cls, source: LabelledSummary) -> Cells:
+        """Return cells of about evenly many validation rows of each likeliest class."""
+        proba, k = source.proba, source.proba.shape[1]
+        weight = ones_if_none(source.weight, len(proba))
+        best = _likeliest(proba)
+        here = [np.flatnonzero(best == j) for j in range(k)]
+        heavy = np.array([weight[rows].sum() for rows in here])
+        most = max(_MOST_CELLS, 2 * k) / max(np.count_nonzero(heavy), 1)
+        parts = np.clip(np.minimum(heavy / _ROWS_PER_CELL, most), 1, None).astype(int)
+        value = proba[:, 1] if k == 2 else proba.max(axis=1)
+        # Rows were joined by how sure they are, of two classes at both ends of the scale.
+        mirrored = (1 - source.edges, source.edges) if k == 2 else (source.edges,) * k
+        cuts = [
+            _quantile_cuts(value[rows], weight[rows], int(n), edges)
+            for rows, n, edges in zip(here, parts, mirrored, strict=True)
+        ]
+        if k > 2:
+            return cls(tuple(cuts))
+        between = np.empty(0)
+        if len(here[0]) and len(here[1]):
+            low, high = value[here[0]].max(), value[here[1]].min()
+            between = np.array([low + _GOLDEN * (high - low)])
+        return cls((np.concatenate([cuts[0], between, cuts[1]]),))
+
+    @property
+    def first(self) -> IntArray:
+        """The number of the first cell of each part, and how many cells there are."""
+        return np.concatenate([[0], np.cumsum([len(cut) + 1 for cut in self.cuts])])
+
+    def __len__(self) -> int:
+        return int(self.first[-1])
+
+    def number(self, proba: FloatArray) -> IntArray:
+        """Return the cell of each row."""
+        if len(self.cuts) == 1:
+            found: IntArray = np.searchsorted(self.cuts[0], proba[:, 1])
+            return found
+        best, top = _likeliest(proba), proba.max(axis=1)
+        cell = self.first[best]
+        for j, cuts in enumerate(self.cuts):
+            if len(cuts):
+                rows = np.flatnonzero(best == j)
+                cell[rows] += np.searchsorted(cuts, top[rows])
+        return cell
+
+
+def share_unseen(source: LabelledSummary, rows: FloatArray, weight: FloatArray) -> float:
+    """Return the share of a batch that scores where no validation row does, nor near.
+
+    Parameters
+    ----------
+    source : LabelledSummary
+    rows : ndarray of shape (n, n_classes)
+        Rows of the batch that stand for all.
+    weight : ndarray of shape (n,)
+
+    Notes
+    -----
+    Scores are the log-odds of the likeliest class, of two classes on either side; a row is near
+    another within about one. With V validation rows near, a row is unseen to the degree
+    ``exp(-V)``.
+    """
+    then = _spread_out(source.proba, ones_if_none(source.weight, len(source.proba)))
+    now = _spread_out(rows, weight)
+    near = then.copy()
+    near[:, 1:] += then[:, :-1]
+    near[:, :-1] += then[:, 1:]
+    return float((now * np.exp(-near)).sum() / now.sum())
+
+
+def _spread_out(proba: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return the weight at each step of the log-odds, a row's on the two that it is between."""
+    top = proba.max(axis=1)
+    odds = np.log(np.maximum(top, _SMALLEST) / np.maximum(1 - top, _SMALLEST))
+    # Of many classes the likeliest may be improbable.
+    place = np.clip(odds / _STEP + _FARTHEST / 4, 0.0, _FARTHEST + _FARTHEST / 4)
+    side = _likeliest(proba) if proba.shape[1] == 2 else np.zeros(len(proba), dtype=np.intp)
+    size = _FARTHEST + _FARTHEST // 4 + 2
+    below = place.astype(np.intp)
+    found = np.zeros(2 * size)
+    for step, part in ((below, 1 - (place - below)), (below + 1, place - below)):
+        found += np.bincount(side * size + step, weights=weight * part, minlength=2 * size)
+    return found.reshape(2, size)
+
+
+def _likeliest(proba: FloatArray) -> IntArray:
+    """Return the likeliest class of each row, of those that tie the first."""
+    if proba.shape[1] == 2:
+        return (proba[:, 1] > 0.5 + _TIED).astype(np.intp)
+    found: IntArray = (proba >= (1 - _TIED) * proba.max(axis=1, keepdims=True)).argmax(axis=1)
+    return found
+
+
+def _quantile_cuts(
+    values: FloatArray, weight: FloatArray, n: int, allowed: FloatArray
+) -> FloatArray:
+    """Return cuts into about n parts of equal weight, each in a gap between kinds of rows.
+
+    Found by weight alone, so no last digit of a value moves a cut to another gap. Of compact data
+    the gaps are those between which rows were joined.
+    """
+    if n < 2:
+        return np.empty(0)
+    stride = -(-len(values) // _MOST_SORTED)
+    values, weight = values[::stride], weight[::stride]
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    begin = np.flatnonzero(first_of_kind(ordered))[1:]
+    if not len(begin):
+        return np.empty(0)
+    below = np.cumsum(weight[order])
+    # A little off, as a part's end may be exactly as far from two gaps.
+    wanted = (np.arange(1, n) + 1e-6) / n * below[-1]
+    at = np.searchsorted(below[begin - 1], wanted).clip(0, len(begin) - 1)
+    before = np.maximum(at - 1, 0)
+    nearer = wanted - below[begin - 1][before] < below[begin - 1][at] - wanted
+    gaps = np.unique(begin[np.where(nearer, before, at)])
+    cuts: FloatArray = ordered[gaps - 1] + _GOLDEN * (ordered[gaps] - ordered[gaps - 1])
+    if len(allowed):
+        cuts = np.unique(allowed[np.abs(allowed - cuts[:, None]).argmin(axis=1)])
+    return cuts
+
+
+def ones_if_none(weight: FloatArray | None, n: int) -> FloatArray:
+    """Return the weights, where there are none one for each row."""
+    return np.ones(n) if weight is None else weight
