@@ -142,7 +142,6 @@ class Stream:
 
     def check(self) -> None:
         """Refuse, before anything is read, files that do not have what the first one has."""
-        self.scores.check_percent(self.reading)
         for file in self.files:
             file_schema(file, self.scores.columns, self.reading)
         say_how_read(Places(self.files, [], self.reading), commas=False, reading=self.reading)
