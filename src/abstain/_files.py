@@ -6,6 +6,7 @@ takes its place. Where that fails, or the program is told to end, what stood the
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import signal
@@ -116,6 +117,12 @@ def landing_in(folder: Path) -> Iterator[Callable[[str | os.PathLike[str]], Path
         raise
 
 
+def sha256_of(path: str | os.PathLike[str]) -> str:
+    """Return the checksum of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path beside ``path`` that takes its place when the block succeeds."""
@@ -125,8 +132,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a text file whole or not at all."""
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    with landing() as place:
+        place(path).write_text(text, encoding="utf-8")
 
 
 def discard_unfinished() -> None:

@@ -11,6 +11,7 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -134,12 +135,12 @@ def _in_lines(message: str, arguments: Sequence[str]) -> str:
     return message
 
 
+@dataclass
 class _Noticed:
     """The signals that came, and whether the command is already being stopped."""
 
-    def __init__(self) -> None:
-        self.numbers: list[int] = []
-        self.stopping = False
+    numbers: list[int] = field(default_factory=list)
+    stopping: bool = False
 
 
 @contextmanager

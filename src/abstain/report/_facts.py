@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import abstain
+from abstain._files import sha256_of
 from abstain._numerics import plain
 from abstain.decisions import Decisions
 from abstain.metrics import ExpectedCost
@@ -172,6 +173,10 @@ def origin(report: Report) -> dict[str, Any]:
     """Return what it takes to make the page again: command, versions, what the inputs were."""
     inputs = report.inputs
     paths = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
+    versions = {}
+    for name in _PACKAGES:
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
     return {
         "command": report.command,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -179,19 +184,7 @@ def origin(report: Report) -> dict[str, Any]:
         "versions": {
             "abstain": abstain.__version__,
             "python": platform.python_version(),
-            **{name: found for name in _PACKAGES if (found := _version(name))},
+            **versions,
         },
-        "inputs": {os.fspath(path): _sha256(path) for path in paths},
+        "inputs": {os.fspath(path): sha256_of(path) for path in paths},
     }
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
-def _sha256(path: str | os.PathLike[str]) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
