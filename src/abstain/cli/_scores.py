@@ -84,9 +84,17 @@ class ScoreColumns:
             )
         return [f"{_PREFIX}{name}" for name in fitted]
 
-    def table(self, numbers: Sequence[pa.ChunkedArray]) -> pa.Table:
-        """Return scores as the library takes them, NaN where there is none."""
-        return pa.table([column.fill_null(np.nan) for column in numbers], names=self.names)
+    def table(self, numbers: Sequence[pa.ChunkedArray]) -> tuple[pa.Table, Mask | None]:
+        """Return scores as the library takes them, NaN in their gaps, and which rows have one.
+
+        None for the rows where all have their scores.
+        """
+        gaps = None
+        for column in numbers:
+            if column.null_count:
+                here = column.is_null().to_numpy().astype(np.bool_)
+                gaps = here if gaps is None else gaps | here
+        return pa.table([one.fill_null(np.nan) for one in numbers], names=self.names), gaps
 
     def numbers(
         self, table: pa.Table, places: Places, reading: Reading, *, alone: bool, doubt_ids: bool
@@ -206,16 +214,6 @@ def _doubt_ids(numbers: pa.ChunkedArray, name: str, places: Places, scores: Scor
         f"{what}, and --scores '{scores.pattern}' takes it for a score. Give a pattern that only "
         f"the scores have, such as 'p_*', or the one column by its name."
     )
-
-
-def without_score(columns: Sequence[pa.ChunkedArray]) -> Mask | None:
-    """Return which rows lack a score in any column; None where all have theirs."""
-    found = None
-    for column in columns:
-        if column.null_count:
-            gaps = column.is_null().to_numpy().astype(np.bool_)
-            found = gaps if found is None else found | gaps
-    return found
 
 
 def _from_text(

@@ -25,7 +25,6 @@ from abstain.cli._scores import (
     no_percentages,
     remark_on_gaps,
     score_columns,
-    without_score,
 )
 from abstain.cli._tables import MOST_NAMED, say_how_read
 from abstain.policy import Policy
@@ -175,7 +174,7 @@ class Stream:
                     _refuse_commas(file, columns[0], places)
                 reading = replace(reading, decimal=",")
                 say_how_read(Places([file], [], reading), commas=True, reading=self.reading)
-            gaps, scores = without_score(numbers), self.scores.table(numbers)
+            scores, gaps = self.scores.table(numbers)
             yield Chunk(scores, gaps, table.drop_columns(columns), begin)
             begin += table.num_rows
 

@@ -26,7 +26,7 @@ from abstain.cli._labels import as_labels, as_text, without_gaps
 from abstain.cli._places import Places
 from abstain.cli._printable import say
 from abstain.cli._reading import AS_FOUND, Columns, Missing, Reading
-from abstain.cli._scores import ScoreColumns, remark_on_gaps, score_columns, without_score
+from abstain.cli._scores import ScoreColumns, remark_on_gaps, score_columns
 from abstain.cli._text import text_format
 from abstain.exceptions import RepairWarning, warn_user
 
@@ -157,7 +157,7 @@ def read_predictions(
     known = None
     if columns.known_labels is not None:
         known = without_gaps(table.column(columns.known_labels))
-    gaps = without_score(numbers)
+    found, gaps = scores.table(numbers)
     helpless = gaps if gaps is None or known is None else gaps & known.is_null().to_numpy()
     identifier, group = columns.identifier, columns.group
     ids = None if identifier is None else _column_without_nulls(table.column(identifier), "")
@@ -168,7 +168,7 @@ def read_predictions(
         if not len(rows):
             raise ValueError(f"{path} has no row with a score.")
         table = table.take(rows)
-        numbers = [column.take(rows) for column in numbers]
+        found = found.take(rows)
         ids, known = (None if part is None else part.take(rows) for part in (ids, known))
     remarks |= _id_remarks(ids, identifier, files[0])
     from_text = any(kind_of(file) != "parquet" for file in files)
@@ -179,7 +179,7 @@ def read_predictions(
     )
     labels, classes = _labels_and_classes(labels, scores.class_names)
     return Predictions(
-        scores=scores.table(numbers),
+        scores=found,
         score_columns=scores,
         classes=classes,
         labels=labels,
