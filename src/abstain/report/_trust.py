@@ -159,7 +159,10 @@ def _folds(
         score=selection.score if decisions.values is None else None,
         decision=selection.decision,
     )
-    halves = _halves(codes, rng)
+    # The rows of each class are dealt to two halves in turn, of at most so many rows in all.
+    order = rng.permutation(len(codes))[:MOST_ROWS]
+    order = order[np.argsort(codes[order], kind="stable")]
+    halves = order[::2], order[1::2]
     for fitting, testing in (halves, halves[::-1]):
         rows, labels, part = scores.part(fitting), codes[fitting], _part(weight, fitting)
         calibrator = clone(policy.calibrator.picked).set_params(scale=scores.scale)
@@ -186,19 +189,15 @@ def _part(weight: FloatArray | None, rows: IntArray) -> FloatArray | None:
     return None if weight is None else weight[rows]
 
 
-def _halves(codes: IntArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """Deal the rows of each class to two halves in turn, of at most so many rows in all."""
-    order = rng.permutation(len(codes))[:MOST_ROWS]
-    order = order[np.argsort(codes[order], kind="stable")]
-    return order[::2], order[1::2]
-
-
 def _back_test(
     decisions: Decisions, folds: list[_Fold], movable: Mask, rng: np.random.Generator
 ) -> dict[str, Any]:
     points = []
     for fold, shifted in zip(folds, _shifts(decisions, movable, rng), strict=True):
-        priors = _with_own_shares(shifted, fold.codes, movable)
+        # A class too small to be moved keeps the share it has.
+        own = np.bincount(fold.codes, minlength=len(movable)) / len(fold.codes)
+        priors = np.where(movable, 0.0, own)
+        priors[movable] = shifted * (1 - priors.sum())
         # Each row at most once: a batch of repeated rows would vary more than a real one does.
         present = np.unique(fold.codes)
         rows = shifted_rows(fold.codes, priors[present], replace=False, random_state=rng)
@@ -253,14 +252,6 @@ def _tested(fold: _Fold, rows: IntArray) -> dict[str, Any] | None:
         "realised": realised,
         "inside": after.holds(realised),
     }
-
-
-def _with_own_shares(shifted: FloatArray, codes: IntArray, movable: Mask) -> FloatArray:
-    """Return class proportions where a class too small to be moved keeps the share it has."""
-    own: FloatArray = np.bincount(codes, minlength=len(movable)) / len(codes)
-    priors = np.where(movable, 0.0, own)
-    priors[movable] = shifted * (1 - priors.sum())
-    return priors
 
 
 def _shifts(decisions: Decisions, movable: Mask, rng: np.random.Generator) -> list[FloatArray]:
