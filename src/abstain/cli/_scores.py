@@ -84,18 +84,6 @@ class ScoreColumns:
             )
         return [f"{_PREFIX}{name}" for name in fitted]
 
-    def table(self, numbers: Sequence[pa.ChunkedArray]) -> tuple[pa.Table, Mask | None]:
-        """Return scores as the library takes them, NaN in their gaps, and which rows have one.
-
-        None for the rows where all have their scores.
-        """
-        gaps = None
-        for column in numbers:
-            if column.null_count:
-                here = column.is_null().to_numpy().astype(np.bool_)
-                gaps = here if gaps is None else gaps | here
-        return pa.table([one.fill_null(np.nan) for one in numbers], names=self.names), gaps
-
     def numbers(
         self, table: pa.Table, places: Places, reading: Reading, *, alone: bool, doubt_ids: bool
     ) -> ScoreNumbers:
@@ -131,24 +119,32 @@ class ScoreColumns:
                 commas.append(name)
         return ScoreNumbers(found, commas, points)
 
-    def check_scale(self, numbers: Sequence[pa.ChunkedArray], places: Places) -> None:
-        """Refuse scores that can be no probabilities, where they are said to be that."""
-        if self.scale != "probabilities":
-            return
+    def table(
+        self, numbers: Sequence[pa.ChunkedArray], places: Places
+    ) -> tuple[pa.Table, Mask | None]:
+        """Return scores as the library takes them, NaN in their gaps, and which rows have one.
+
+        None for the rows where all have their scores. Refuses what can be no probabilities, where
+        scores are said to be that.
+        """
+        gaps = None
         for column, name in zip(numbers, self.columns, strict=True):
             low, high = (value.as_py() for value in pc.min_max(column).values())
-            if low is None or (low >= 0 and high <= 1):
-                continue
-            ways = [] if low < 0 or high > 100 else ["--percent if they are percentages"]
-            if self.choosable:
-                ways.append("--scale logits if they are logits")
-            advice = f" Add {', or '.join(ways)}." if ways else ""
-            if not self.choosable:
-                advice += " The rule was made on probabilities within 0 to 1."
-            raise ValueError(
-                f"{places.files[0]}: column {name!r} holds numbers from {low:.6g} to {high:.6g}; "
-                f"probabilities lie within 0 to 1.{advice}"
-            )
+            if self.scale == "probabilities" and low is not None and not 0 <= low <= high <= 1:
+                ways = [] if low < 0 or high > 100 else ["--percent if they are percentages"]
+                if self.choosable:
+                    ways.append("--scale logits if they are logits")
+                advice = f" Add {', or '.join(ways)}." if ways else ""
+                if not self.choosable:
+                    advice += " The rule was made on probabilities within 0 to 1."
+                raise ValueError(
+                    f"{places.files[0]}: column {name!r} holds numbers from {low:.6g} to "
+                    f"{high:.6g}; probabilities lie within 0 to 1.{advice}"
+                )
+            if column.null_count:
+                here = column.is_null().to_numpy().astype(np.bool_)
+                gaps = here if gaps is None else gaps | here
+        return pa.table([one.fill_null(np.nan) for one in numbers], names=self.names), gaps
 
 
 def score_columns(

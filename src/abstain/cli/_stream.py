@@ -166,7 +166,7 @@ class Stream:
             )
             if commas and points:
                 _refuse_commas(file, points[-1], places)
-            self.scores.check_scale(numbers, places)
+            scores, gaps = self.scores.table(numbers, places)
             if reading.percent and len(columns) == 1:
                 self._note_percentages(table.column(columns[0]), numbers[0])
             if commas and reading.decimal is None:
@@ -174,7 +174,6 @@ class Stream:
                     _refuse_commas(file, columns[0], places)
                 reading = replace(reading, decimal=",")
                 say_how_read(Places([file], [], reading), commas=True, reading=self.reading)
-            scores, gaps = self.scores.table(numbers)
             yield Chunk(scores, gaps, table.drop_columns(columns), begin)
             begin += table.num_rows
 

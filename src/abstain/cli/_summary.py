@@ -121,7 +121,8 @@ def lines(found: dict[str, Any]) -> list[str]:
         )
     result += target_lines(found["asked"], found["reached"])
     result += ["", *_proportions(found)]
-    result += _certified(found["certificate"])
+    if found["certificate"] is not None:
+        result += _certified(found["certificate"])
     if found["assumption"] is not None:
         result += ["", f"The estimates rest on this. {found['assumption']['summary']}"]
         other = found["alternative"]
@@ -161,9 +162,7 @@ def estimated(part: dict[str, Any]) -> str:
     return f"{part['value']:.4f} ({100 * part['level']:g}% interval {low:.4f} to {high:.4f})"
 
 
-def _certified(certificate: dict[str, Any] | None) -> list[str]:
-    if certificate is None:
-        return []
+def _certified(certificate: dict[str, Any]) -> list[str]:
     result = ["", f"Certified with {certificate['confidence']:.0%} confidence, at any prevalence"]
     if certificate["prior_range"] is not None:
         low, high = (side[-1] for side in certificate["prior_range"])

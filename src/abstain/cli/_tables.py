@@ -153,23 +153,20 @@ def read_predictions(
     files = found_files(path)
     names = column_names(files[0], reading)
     scores = score_columns(files[0], names, columns, reading, scale=scale, rule=rule)
-    table, numbers, places = _read(path, files, scores, columns, reading)
-    known = None
+    table, found, gaps, places = _read(path, files, scores, columns, reading)
+    identifier, ids = columns.identifier, _column_without_nulls(table, columns.identifier, "")
+    known, rows, remarks = None, None, dict[str, Any]()
     if columns.known_labels is not None:
         known = without_gaps(table.column(columns.known_labels))
-    found, gaps = scores.table(numbers)
-    helpless = gaps if gaps is None or known is None else gaps & known.is_null().to_numpy()
-    identifier, group = columns.identifier, columns.group
-    ids = None if identifier is None else _column_without_nulls(table.column(identifier), "")
-    remarks = _gap_remarks(helpless, places, ids, reading)
-    rows = None
-    if remarks and helpless is not None and reading.missing == "drop":
-        rows = np.flatnonzero(~helpless)
-        if not len(rows):
-            raise ValueError(f"{path} has no row with a score.")
-        table = table.take(rows)
-        found = found.take(rows)
-        ids, known = (None if part is None else part.take(rows) for part in (ids, known))
+        gaps = None if gaps is None else gaps & known.is_null().to_numpy()
+    if gaps is not None and gaps.any():
+        remarks = _gap_remarks(gaps, places, ids, reading)
+        if reading.missing == "drop":
+            rows = np.flatnonzero(~gaps)
+            if not len(rows):
+                raise ValueError(f"{path} has no row with a score.")
+            table, found = table.take(rows), found.take(rows)
+            ids, known = (None if part is None else part.take(rows) for part in (ids, known))
     remarks |= _id_remarks(ids, identifier, files[0])
     from_text = any(kind_of(file) != "parquet" for file in files)
     labels_in = partial(as_labels, from_text=from_text, names=scores.class_names)
@@ -178,18 +175,17 @@ def read_predictions(
         for name in (columns.label, columns.prediction)
     )
     labels, classes = _labels_and_classes(labels, scores.class_names)
+    groups = _column_without_nulls(table, columns.group, "(empty)")
     return Predictions(
         scores=found,
         score_columns=scores,
         classes=classes,
         labels=labels,
         ids=ids,
-        groups=None
-        if group is None
-        else as_text(_column_without_nulls(table.column(group), "(empty)").to_numpy()),
+        groups=None if groups is None else as_text(groups.to_numpy()),
         predictions=predictions,
         id_name=identifier or "row",
-        group_name=group or "group",
+        group_name=columns.group or "group",
         files=tuple(files),
         counts=tuple(places.counts),
         known=None if known is None else labels_in(known),
@@ -202,8 +198,8 @@ def read_predictions(
 
 def _read(
     path: Path, files: list[Path], scores: ScoreColumns, columns: Columns, reading: Reading
-) -> tuple[pa.Table, list[pa.ChunkedArray], Places]:
-    """Read the columns that were asked for, and the scores as numbers; where each row stands.
+) -> tuple[pa.Table, pa.Table, Mask | None, Places]:
+    """Read the columns that were asked for; also scores as numbers, which lack, where rows stand.
 
     How the files were read is said on stderr.
     """
@@ -223,14 +219,14 @@ def _read(
             f"{files[0]}: column {found.commas[0]!r} has decimal commas, column "
             f"{found.points[0]!r} has decimal points. Say which it is with --decimal."
         )
-    scores.check_scale(found.columns, places)
+    numbers, gaps = scores.table(found.columns, places)
     say_how_read(places, commas=bool(found.commas), reading=reading)
     for place, column in enumerate(table.columns):
         if pa.types.is_dictionary(column.type):
             # As CSV would have it, which has no categories.
             plain = column.cast(column.type.value_type)
             table = table.set_column(place, table.column_names[place], plain)
-    return table, found.columns, places
+    return table, numbers, gaps, places
 
 
 def say_how_read(places: Places, *, commas: bool, reading: Reading) -> None:
@@ -249,11 +245,9 @@ def say_how_read(places: Places, *, commas: bool, reading: Reading) -> None:
 
 
 def _gap_remarks(
-    gaps: Mask | None, places: Places, ids: pa.ChunkedArray | None, reading: Reading
+    gaps: Mask, places: Places, ids: pa.ChunkedArray | None, reading: Reading
 ) -> dict[str, Any]:
     """Refuse rows without a score, or say what becomes of them."""
-    if gaps is None or not gaps.any():
-        return {}
     count, rows = int(gaps.sum()), np.flatnonzero(gaps)
     where = places.first(rows, ids)
     what = f"{count:,} of {len(gaps):,} rows of {places.files[0]} have no score, first {where}"
@@ -296,8 +290,11 @@ def _column_of_all(
     return column
 
 
-def _column_without_nulls(column: pa.ChunkedArray, empty: str) -> pa.ChunkedArray:
-    """Return a column as it came, with a word for what is empty."""
+def _column_without_nulls(table: pa.Table, name: str | None, empty: str) -> Any:
+    """Return a column as it came, with a word for what is empty; None for no column."""
+    if name is None:
+        return None
+    column = table.column(name)
     if column.null_count:
         column = column.cast(pa.string()).fill_null(empty)
     if empty and pa.types.is_string(column.type):
