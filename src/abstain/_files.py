@@ -151,7 +151,17 @@ def _exchange(waiting: dict[Path, Path]) -> None:
                 # What was private stays so, and what was not to be changed, too.
                 with suppress(OSError):
                     temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-            before[target] = _kept(target) if len(waiting) > 1 else None
+            kept = None
+            if len(waiting) > 1 and target.exists():
+                # What stands there is kept under a hidden name.
+                kept = _hidden(target)
+                kept.unlink()
+                try:
+                    os.link(target, kept)
+                except OSError:
+                    # A file system without links: moved away, and back where the rest fails.
+                    target.replace(kept)
+            before[target] = kept
             temporary.replace(target)
             _unfinished.discard(temporary)
     except OSError:
@@ -169,20 +179,6 @@ def _exchange(waiting: dict[Path, Path]) -> None:
     for target in before:
         if (kept := before[target]) is not None:
             _remove(kept)
-
-
-def _kept(target: Path) -> Path | None:
-    """Keep what stands at a place under a hidden name; None where nothing does."""
-    if not target.exists():
-        return None
-    kept = _hidden(target)
-    kept.unlink()
-    try:
-        os.link(target, kept)
-    except OSError:
-        # A file system without links: moved away, and back where the rest fails.
-        target.replace(kept)
-    return kept
 
 
 def _hidden(target: Path) -> Path:

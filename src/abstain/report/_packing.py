@@ -30,10 +30,16 @@ def pack(facts: dict[str, Any]) -> dict[str, Any]:
     place = {name: k for k, name in enumerate(dict.fromkeys(cases["predictions"]))}
     predicted = np.array([place[name] for name in cases["predictions"]], dtype=np.int64)
     proba = np.array(cases["proba"], dtype=np.float64).reshape(-1, len(cases["columns"]))
+    # As numbers of four or eight bytes, or the text they are.
+    ids = cases["ids"]
+    if all(isinstance(one, int) for one in ids):
+        numbers = np.array(ids, dtype=np.int64)
+        exact = len(ids) and (numbers.min() < 0 or numbers.max() >= 2**32)
+        ids = _numbers(numbers, "<f8" if exact else None)
     small = {
         **cases,
         "rows": len(which),
-        "ids": _ids(cases["ids"]),
+        "ids": ids,
         "order": _order(cases["ids"]),
         "groups": None if cases["groups"] is None else _numbers(np.array(cases["groups"])),
         "predictions": {"names": [*place], "column": _numbers(predicted)},
@@ -51,16 +57,6 @@ def _numbers(values: NDArray[Any], kind: str | None = None) -> dict[str, Any]:
         kind = next(f"<u{size}" for size in (1, 2, 4) if most < 256**size)
     packed = values.astype(kind)
     return {"bytes": packed.itemsize, "data": base64.b64encode(packed.tobytes()).decode("ascii")}
-
-
-def _ids(ids: list[Any]) -> Any:
-    """Return ids as numbers of four or eight bytes, or the text they are."""
-    if not all(isinstance(one, int) for one in ids):
-        return ids
-    values = np.array(ids, dtype=np.int64)
-    if not len(values) or (values.min() >= 0 and values.max() < 2**32):
-        return _numbers(values)
-    return _numbers(values, "<f8")
 
 
 def _order(ids: list[Any]) -> dict[str, Any] | None:

@@ -163,8 +163,9 @@ def _folds(
     order = rng.permutation(len(codes))[:MOST_ROWS]
     order = order[np.argsort(codes[order], kind="stable")]
     halves = order[::2], order[1::2]
-    for fitting, testing in (halves, halves[::-1]):
-        rows, labels, part = scores.part(fitting), codes[fitting], _part(weight, fitting)
+    weights = [None if weight is None else weight[half] for half in halves]
+    for fitting, testing in ((0, 1), (1, 0)):
+        rows, labels, part = scores.part(halves[fitting]), codes[halves[fitting]], weights[fitting]
         calibrator = clone(policy.calibrator.picked).set_params(scale=scores.scale)
         with warnings.catch_warnings():
             # That a half lacks a rare class is said with the back-test.
@@ -181,12 +182,8 @@ def _folds(
             seed=check_seed(0),
             level=decisions.level,
         )
-        proba = calibrator.compact_checked(scores.part(testing))
-        yield _Fold(given, proba, codes[testing], _part(weight, testing))
-
-
-def _part(weight: FloatArray | None, rows: IntArray) -> FloatArray | None:
-    return None if weight is None else weight[rows]
+        proba = calibrator.compact_checked(scores.part(halves[testing]))
+        yield _Fold(given, proba, codes[halves[testing]], weights[testing])
 
 
 def _back_test(
@@ -228,7 +225,7 @@ def _back_test(
 
 def _tested(fold: _Fold, rows: IntArray) -> dict[str, Any] | None:
     """Decide about a drawn batch without its labels, then compare with them."""
-    given, weight = fold.given, _part(fold.weight, rows)
+    given, weight = fold.given, None if fold.weight is None else fold.weight[rows]
     try:
         with warnings.catch_warnings():
             # What speaks against a simulated batch is no news about the real one.
@@ -240,8 +237,8 @@ def _tested(fold: _Fold, rows: IntArray) -> dict[str, Any] | None:
         # A draw that a shift cannot be told from says nothing about the others.
         return None
     kept, after = ~found.abstain, found.estimate.after
-    own, kept_weight = rows[kept], _part(fold.weight, rows[kept])
-    part = JudgedRows(fold.codes[own], found.proba[kept], found.columns[kept], kept_weight)
+    kept_weight = None if weight is None else weight[kept]
+    part = JudgedRows(fold.codes[rows[kept]], found.proba[kept], found.columns[kept], kept_weight)
     realised = part.value(given.metric)
     if not np.isfinite([realised, after.value]).all():
         return None
