@@ -6,6 +6,7 @@ takes its place. Where that fails, or the program is told to end, what stood the
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import signal
@@ -116,6 +117,12 @@ def landing_in(folder: Path) -> Iterator[Callable[[str | os.PathLike[str]], Path
         raise
 
 
+def sha256_of(path: str | os.PathLike[str]) -> str:
+    """Return the checksum of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path beside ``path`` that takes its place when the block succeeds."""
@@ -125,8 +132,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a text file whole or not at all."""
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    with landing() as place:
+        place(path).write_text(text, encoding="utf-8")
 
 
 def discard_unfinished() -> None:
@@ -144,7 +151,17 @@ def _exchange(waiting: dict[Path, Path]) -> None:
                 # What was private stays so, and what was not to be changed, too.
                 with suppress(OSError):
                     temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-            before[target] = _kept(target) if len(waiting) > 1 else None
+            kept = None
+            if len(waiting) > 1 and target.exists():
+                # What stands there is kept under a hidden name.
+                kept = _hidden(target)
+                kept.unlink()
+                try:
+                    os.link(target, kept)
+                except OSError:
+                    # A file system without links: moved away, and back where the rest fails.
+                    target.replace(kept)
+            before[target] = kept
             temporary.replace(target)
             _unfinished.discard(temporary)
     except OSError:
@@ -162,20 +179,6 @@ def _exchange(waiting: dict[Path, Path]) -> None:
     for target in before:
         if (kept := before[target]) is not None:
             _remove(kept)
-
-
-def _kept(target: Path) -> Path | None:
-    """Keep what stands at a place under a hidden name; None where nothing does."""
-    if not target.exists():
-        return None
-    kept = _hidden(target)
-    kept.unlink()
-    try:
-        os.link(target, kept)
-    except OSError:
-        # A file system without links: moved away, and back where the rest fails.
-        target.replace(kept)
-    return kept
 
 
 def _hidden(target: Path) -> Path:

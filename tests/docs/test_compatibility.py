@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 from abstain._schema import SCHEMA_VERSION
-from abstain.cli import _manifest
+from abstain.cli import _writing
 from abstain.report import _facts
 from abstain.summaries import _bytes
 
@@ -17,7 +17,7 @@ def test_schema_versions_are_those_of_the_code():
     assert f"has a version, now {SCHEMA_VERSION}." in PAGE
     for name, version in (
         ("`report.facts`", _facts.SCHEMA_VERSION),
-        ("manifests", _manifest.SCHEMA_VERSION),
+        ("manifests", _writing.SCHEMA_VERSION),
         ("`Summary.to_bytes`", _bytes._VERSION),
     ):
         row = next(line for line in PAGE.splitlines() if line.startswith(f"| {name}"))

@@ -43,7 +43,7 @@ def apply(
 
     inputs = (rule.policy, batch, rule.key_file)
     if is_streamed(batch, reading.stream):
-        whole = {"--at-most": at_most, "--sort pressing": outputs.pressing_first}
+        whole = {"--at-most": at_most, "--sort pressing": outputs.sort == "pressing"}
         refuse_in_streams(whole, outputs.out)
         outputs.check_stream(*inputs)
         _streamed(rule, batch, columns, reading, outputs)

@@ -53,7 +53,8 @@ def calibrate(
     from abstain.cli._calibration import fitted_calibrator
     from abstain.cli._positive import classes_of
     from abstain.cli._tables import read_predictions, read_validation
-    from abstain.cli._writing import free_name, save_table
+    from abstain.cli._writing import save_table
+    from abstain.decisions import free_name
 
     scale = method.scale
     source = read_validation(validation, columns, reading, scale=scale)
@@ -67,7 +68,7 @@ def calibrate(
         "methods": _measured(values, source.labels, fitted.classes_, scale),
     }
     if batch is None or outputs.out is None:
-        outputs.emit(found, _lines(found))
+        option.emit(found, _lines(found), outputs.as_json)
         return
     rows = read_predictions(batch, columns.of_batch, reading, scale=scale)
     scores_new = read_scores(rows.scores_for(order.columns), order, scale=scale).values

@@ -14,7 +14,7 @@ from pyarrow import csv as arrow
 from pyarrow import parquet
 
 from abstain.cli._archives import unpacked
-from abstain.cli._columns import as_table, column_names, is_parquet, is_workbook
+from abstain.cli._columns import as_table, column_names, kind_of
 from abstain.cli._reading import Reading
 from abstain.cli._text import (
     BLOCKS,
@@ -60,7 +60,7 @@ def chunk_rows(n_columns: int) -> int:
 
 def n_rows_of(path: Path) -> int | None:
     """Return how many rows a file has, where it says so."""
-    if not is_parquet(path):
+    if kind_of(path) != "parquet":
         return None
     with as_table(path), parquet.ParquetFile(path) as file:
         return int(file.metadata.num_rows)
@@ -68,14 +68,14 @@ def n_rows_of(path: Path) -> int | None:
 
 def file_schema(path: Path, names: Sequence[str], reading: Reading) -> pa.Schema:
     """Return the types of some columns of a file; those of a text file are text."""
-    if is_workbook(path):
+    if kind_of(path) == "workbook":
         raise ValueError(
             f"{path} is a workbook, which is read whole or not at all. Save it as CSV or Parquet."
         )
     absent = set(names).difference(column_names(path, reading))
     if absent:
         raise ValueError(f"{path} has no column {sorted(absent)[0]!r}, which others have.")
-    if not is_parquet(path):
+    if kind_of(path) != "parquet":
         return pa.schema([(name, pa.string()) for name in names])
     with as_table(path):
         schema = parquet.read_schema(path)
@@ -108,7 +108,7 @@ def chunks_of(
     start : int
         How many rows to leave out.
     """
-    if is_parquet(path):
+    if kind_of(path) == "parquet":
         with as_table(path):
             yield from _parquet_chunks(path, list(names), rows, start)
         return

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -52,9 +52,10 @@ def found_files(path: Path) -> list[Path]:
 
 def column_names(path: Path, reading: Reading = AS_FOUND) -> list[str]:
     """Return the names of a file's columns, reading as little of it as possible."""
-    if is_workbook(path):
+    kind = kind_of(path)
+    if kind == "workbook":
         return list(sheet_table(path, reading.sheet).column_names)
-    if is_parquet(path):
+    if kind == "parquet":
         return _parquet_names(path)
     return list(text_format(path, reading).names)
 
@@ -70,7 +71,20 @@ def read_columns(
         absent = set(names).difference(column_names(file, reading))
         if absent:
             raise ValueError(f"{file} has no column {sorted(absent)[0]!r}, which {files[0]} has.")
-    tables = [_read(file, list(names), as_text, reading) for file in files]
+    tables = []
+    for file in files:
+        kind = kind_of(file)
+        if kind == "workbook":
+            table = _texts(sheet_table(file, reading.sheet).select(list(names)), as_text)
+        elif kind == "parquet":
+            with as_table(file):
+                # A folder called site=3 is no column.
+                table = parquet.read_table(file, columns=list(names), partitioning=None)
+                table.validate(full=True)
+        else:
+            # An id like 00123 is a name, not a number.
+            table = read_text(file, names, reading, as_text=as_text)
+        tables.append(table)
     try:
         table = pa.concat_tables(tables, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
@@ -85,16 +99,14 @@ def misfit(files: Sequence[Path], error: Exception) -> ValueError:
     return ValueError(f"{files[0]} and the files with it do not fit together: {error}")
 
 
-def is_parquet(path: Path) -> bool:
-    """Tell whether a file is Parquet, by its ending."""
-    return path.suffix.lower() == ".parquet"
-
-
-def is_workbook(path: Path) -> bool:
-    """Tell whether a file is Excel's, by its ending."""
-    if path.suffix.lower() == ".xls":
+def kind_of(path: Path) -> Literal["parquet", "workbook", "text"]:
+    """Tell what a file is, by its ending."""
+    ending = path.suffix.lower()
+    if ending == ".xls":
         raise ValueError(f"{path} is an old Excel workbook; save it as .xlsx or CSV.")
-    return path.suffix.lower() in (".xlsx", ".xlsm")
+    if ending == ".parquet":
+        return "parquet"
+    return "workbook" if ending in (".xlsx", ".xlsm") else "text"
 
 
 def missing_column(
@@ -123,20 +135,6 @@ def missing_column(
         return ValueError(f"{message} Name the right one with {option}.")
     lines = "".join(f"\n  {line}" for line in proposed[:_MOST_PROPOSED])
     return ValueError(f"{message} Add the option that is right:{lines}")
-
-
-def _read(path: Path, names: list[str], as_text: Sequence[str], reading: Reading) -> pa.Table:
-    if is_workbook(path):
-        table = sheet_table(path, reading.sheet).select(names)
-        return _texts(table, [name for name in as_text if name in names])
-    if is_parquet(path):
-        with as_table(path):
-            # A folder called site=3 is no column.
-            table = parquet.read_table(path, columns=names, partitioning=None)
-            table.validate(full=True)
-            return table
-    # An id like 00123 is a name, not a number.
-    return read_text(path, names, reading, as_text=as_text)
 
 
 def _texts(table: pa.Table, names: Sequence[str]) -> pa.Table:
@@ -179,9 +177,10 @@ def _parquet_names(path: Path) -> list[str]:
 
 def _sample(path: Path, reading: Reading) -> dict[str, Any]:
     """Return the first rows of each column."""
-    if is_workbook(path):
+    kind = kind_of(path)
+    if kind == "workbook":
         first = sheet_table(path, reading.sheet).slice(0, _SAMPLE)
-    elif is_parquet(path):
+    elif kind == "parquet":
         with as_table(path), parquet.ParquetFile(path) as file:
             found = next(file.iter_batches(batch_size=_SAMPLE), None)
             first = None if found is None else pa.Table.from_batches([found])

@@ -144,7 +144,7 @@ def compare(
     if named is not None:
         said.append(f"Positive class: {in_a_line(named)}")
     outputs.stop_on_doubts(found, said)
-    outputs.emit(found, said)
+    option.emit(found, said, outputs.as_json)
 
 
 class _Basis(NamedTuple):

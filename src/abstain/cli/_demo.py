@@ -56,7 +56,7 @@ def demo(out: Path, *, outputs: option.Outputs) -> None:
     outputs.stop_on_doubts(found, said)
     with landing_in(out) as place:
         written = _write(out, place, clinic, ours)
-        outputs.emit(found, [*said, "", *written, "", *_next_steps(out)])
+        option.emit(found, [*said, "", *written, "", *_next_steps(out)], outputs.as_json)
 
 
 def decide(clinic: ScreeningClinic, score: str | None = None) -> Decisions:

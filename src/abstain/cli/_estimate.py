@@ -67,7 +67,7 @@ def estimate(
     )
     facts, said = found.to_dict(), [found.to_text()]
     outputs.stop_on_doubts(facts, said)
-    outputs.emit(facts, said)
+    option.emit(facts, said, outputs.as_json)
 
 
 def _in_kind_of(predictions: Any, labels: Any) -> Any:

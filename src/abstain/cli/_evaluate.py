@@ -65,4 +65,6 @@ def evaluate(
         level=level,
     )
     said = [line for line in (found.line(), judged.to_text()) if line]
-    outputs.emit({**judged.to_dict(), "labels": found.counts, **rows.remarks}, said)
+    option.emit(
+        {**judged.to_dict(), "labels": found.counts, **rows.remarks}, said, outputs.as_json
+    )

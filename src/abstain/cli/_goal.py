@@ -137,26 +137,24 @@ class Goal:
                 f"Give exactly one of --budget, --target, --cost; "
                 f"got {' and '.join(given) if given else 'none of them'}."
             )
+        cost: Any = None
+        if self.cost is not None:
+            from abstain import Cost
+
+            try:
+                cost = Cost(self.cost, self.errors, value_of_metric=self.value_of_metric)
+            except (TypeError, ValueError) as error:
+                raise click.UsageError(spelled(str(error))) from error
+        elif self.errors is not None or self.value_of_metric is not None:
+            raise click.UsageError("--errors and --value-of-metric go with --cost.")
         return {
             "metric": self.metric,
             "budget": self.budget,
             "target": self.target,
-            "cost": self._costs(),
+            "cost": cost,
             "confidence": self.confidence,
             "prior_range": self.prior_range,
         }
-
-    def _costs(self) -> Any:
-        if self.cost is None:
-            if self.errors is not None or self.value_of_metric is not None:
-                raise click.UsageError("--errors and --value-of-metric go with --cost.")
-            return None
-        from abstain import Cost
-
-        try:
-            return Cost(self.cost, self.errors, value_of_metric=self.value_of_metric)
-        except (TypeError, ValueError) as error:
-            raise click.UsageError(spelled(str(error))) from error
 
     def of_positive(self) -> Iterator[str]:
         """Yield what was asked for that depends on which of two classes is the positive one."""

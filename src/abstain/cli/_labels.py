@@ -22,17 +22,10 @@ _NUMBER = r"^-?(0|[1-9]\d*)(\.\d*)?([eE][+-]?\d+)?$"
 
 def without_gaps(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column with nulls where there is nothing, and no spaces around its texts."""
-    column = without_categories(column)
     if not pa.types.is_string(column.type) and not pa.types.is_large_string(column.type):
         return column
     texts = pc.utf8_trim_whitespace(column)
     return pc.if_else(pc.is_in(texts, pa.array(_EMPTY)), pa.scalar(None, texts.type), texts)
-
-
-def without_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column as CSV would have it, which has no categories."""
-    kind = column.type
-    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
 
 def as_labels(column: pa.ChunkedArray, *, from_text: bool, names: Sequence[str]) -> NDArray[Any]:
@@ -47,36 +40,26 @@ def as_labels(column: pa.ChunkedArray, *, from_text: bool, names: Sequence[str])
     names : sequence of str
         What labels are to be compared with: the names of several score columns, if there are.
     """
-    values = column.to_pylist() if column.null_count else column.to_numpy()
-    if not from_text:
-        return _objects(values) if column.null_count else as_text(values)
-    distinct = column.unique().drop_null()
-    if pc.all(pc.match_substring_regex(distinct, _WHOLE)).as_py():
-        return _converted(column, pa.int64())
-    # As names they are compared as text: p_1e5 is the column of 1e5.
-    called = set(distinct.to_pylist()) <= set(names)
-    if not called and pc.all(pc.match_substring_regex(distinct, _NUMBER)).as_py():
-        return _converted(column, pa.float64())
-    truths = pc.is_in(pc.utf8_lower(distinct), pa.array(["true", "false"]))
-    if not names and pc.all(truths).as_py():
-        return _converted(pc.utf8_lower(column), pa.bool_())
-    return _objects(values) if column.null_count else as_text(values)
-
-
-def _converted(column: pa.ChunkedArray, kind: Any) -> NDArray[Any]:
-    typed = column.cast(kind)
-    if typed.null_count:
-        return _objects(typed.to_pylist())
-    values: NDArray[Any] = typed.to_numpy()
-    return values
+    kind = None
+    if from_text:
+        distinct = column.unique().drop_null()
+        # As names they are compared as text: p_1e5 is the column of 1e5.
+        called = set(distinct.to_pylist()) <= set(names)
+        if pc.all(pc.match_substring_regex(distinct, _WHOLE)).as_py():
+            kind = pa.int64()
+        elif not called and pc.all(pc.match_substring_regex(distinct, _NUMBER)).as_py():
+            kind = pa.float64()
+        elif not names and not {*pc.utf8_lower(distinct).to_pylist()} - {"true", "false"}:
+            column, kind = pc.utf8_lower(column), pa.bool_()
+    if kind is not None:
+        column = column.cast(kind)
+    if not column.null_count:
+        return as_text(column.to_numpy())
+    labels = np.empty(len(column), dtype=object)
+    labels[:] = column.to_pylist()
+    return labels
 
 
 def as_text(values: NDArray[Any]) -> NDArray[Any]:
     """Return objects as text, and what has a type as it is."""
     return values.astype(str) if values.dtype == object else values
-
-
-def _objects(values: list[Any]) -> NDArray[Any]:
-    made = np.empty(len(values), dtype=object)
-    made[:] = values
-    return made

@@ -11,6 +11,7 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -60,10 +61,6 @@ class _Lazy(click.Group):
         # After the command it means what it does before it.
         return with_verbose(command)  # type: ignore[no-any-return]
 
-    def invoke(self, context: click.Context) -> Any:
-        with plain_warnings(context):
-            return super().invoke(context)
-
 
 @click.group(
     cls=_Lazy,
@@ -76,11 +73,13 @@ class _Lazy(click.Group):
 )
 @with_verbose
 @click.version_option(__version__, prog_name="abstain")
-def commands() -> None:
+@click.pass_context
+def commands(context: click.Context) -> None:
     """Decide which predictions of a classifier should go to a person instead.
 
     Start with: abstain demo
     """
+    context.with_resource(plain_warnings(context))
 
 
 def run_command(arguments: Sequence[str]) -> int:
@@ -134,12 +133,12 @@ def _in_lines(message: str, arguments: Sequence[str]) -> str:
     return message
 
 
+@dataclass
 class _Noticed:
     """The signals that came, and whether the command is already being stopped."""
 
-    def __init__(self) -> None:
-        self.numbers: list[int] = []
-        self.stopping = False
+    numbers: list[int] = field(default_factory=list)
+    stopping: bool = False
 
 
 @contextmanager

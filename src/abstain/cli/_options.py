@@ -16,6 +16,7 @@ import click
 from abstain.cli._output import AS_JSON as AS_JSON
 from abstain.cli._output import READ
 from abstain.cli._output import Outputs as Outputs
+from abstain.cli._output import emit as emit
 from abstain.cli._reading import Columns as Columns
 from abstain.cli._reading import Reading as Reading
 from abstain.cli._rule import SavedRule as SavedRule

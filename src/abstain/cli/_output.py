@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import click
 
 from abstain._files import landing, place_of
 from abstain.cli._printable import in_a_line, say, tell
-from abstain.cli._rule import KEY_FILE, signing_key
+from abstain.cli._rule import KEY_FILE
 from abstain.cli._spelling import spelled
 from abstain.cli._values import FILE, filled_by, option_field
 from abstain.exceptions import AssumptionWarning, RepairWarning
@@ -101,13 +101,14 @@ def _check_places(
     """Refuse to write over what is read, twice into one file, or where nothing can be written."""
     seen: dict[object, Path] = {}
     also = click.get_current_context().meta.get(READ, ())
-    read = {
-        name: file
-        for path in (*inputs, *also)
-        if path is not None
-        for file in _files(path)
-        for name in _identities(file)
-    }
+    read: dict[object, Path] = {}
+    for path in (*inputs, *also):
+        files = [path]
+        if path is not None and not path.is_file() and glob.has_magic(str(path)):
+            files = [Path(name) for name in glob.glob(str(path), recursive=True)]
+        for file in files:
+            if file is not None:
+                read |= dict.fromkeys(_identities(file), file)
     for path in written:
         if path is None:
             continue
@@ -147,27 +148,6 @@ def _identities(path: Path) -> list[object]:
 def manifest_path(path: Path) -> Path:
     """Return where the manifest of a table stands: beside it, under its name."""
     return path.with_name(f"{path.name}.manifest.json")
-
-
-def _check_ending(path: Path) -> None:
-    """Refuse an ending that stands for no format, or for one that needs an extra."""
-    if not path.name.lower().endswith(ENDINGS):
-        raise click.UsageError(
-            f"Cannot write a table to {path}: its name must end in {', '.join(ENDINGS[:-1])} or "
-            f"{ENDINGS[-1]}."
-        )
-    if path.suffix.lower() == ".xlsx":
-        from abstain.cli._excel import openpyxl_module
-
-        openpyxl_module()
-
-
-def _files(path: Path) -> list[Path]:
-    import glob
-
-    if path.is_file() or not glob.has_magic(str(path)):
-        return [path]
-    return [Path(name) for name in glob.glob(str(path), recursive=True)]
 
 
 @dataclass(frozen=True)
@@ -214,16 +194,6 @@ class Outputs:
     )
     as_json: bool = filled_by(AS_JSON, absent=False)
 
-    @cached_property
-    def key(self) -> bytes | None:
-        """The secret."""
-        return signing_key(self.key_file)
-
-    @property
-    def pressing_first(self) -> bool:
-        """Whether the most pressing rows come first."""
-        return self.sort == "pressing"
-
     @property
     def folder(self) -> Path | None:
         """The folder for parts, where ``out`` is one: it is there, or its name has no ending."""
@@ -242,7 +212,15 @@ class Outputs:
         """
         written = [self.out, self.policy, self.report]
         if table and self.out is not None:
-            _check_ending(self.out)
+            if not self.out.name.lower().endswith(ENDINGS):
+                raise click.UsageError(
+                    f"Cannot write a table to {self.out}: its name must end in "
+                    f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}."
+                )
+            if self.out.suffix.lower() == ".xlsx":
+                from abstain.cli._excel import openpyxl_module
+
+                openpyxl_module()
             written.append(manifest_path(self.out))
         _check_places(written, inputs, force=self.force)
 
@@ -273,10 +251,6 @@ class Outputs:
         there = next(part for part in (place, *place.parents) if part.exists())
         _check_writable(self.out, there)
 
-    def emit(self, found: Any, lines: Iterable[str]) -> None:
-        """Print what was found."""
-        emit(found, lines, self.as_json)
-
     def stop_on_doubts(self, found: Any, lines: Iterable[str]) -> None:
         """Where that is asked for and something speaks against the figures, print them and exit 1.
 
@@ -286,7 +260,7 @@ class Outputs:
         heard, _ = context.meta[_HEARD]
         doubted = any(issubclass(kind, AssumptionWarning) for kind in heard.values())
         if self.strict and doubted:
-            self.emit(found, lines)
+            emit(found, lines, self.as_json)
             say("abstain: stopped by --strict; nothing was written.")
             context.exit(1)
 
@@ -301,7 +275,7 @@ class Outputs:
         self.stop_on_doubts(found, lines)
         with landing() as place:
             yield place
-            self.emit(found, lines)
+            emit(found, lines, self.as_json)
         wrote(what, self.out)
         wrote("the rule", self.policy)
         wrote("the report", self.report)

@@ -21,7 +21,7 @@ from pyarrow import csv, parquet
 
 from abstain.arrow import DecisionColumns, ahead
 from abstain.cli._stream import Chunk, Stream
-from abstain.cli._writing import csv_format, own_name, text_output
+from abstain.cli._writing import own_name, text_output
 from abstain.policy import Policy
 
 #: A few seconds of work: what is lost when a run is killed.
@@ -214,8 +214,8 @@ class RowWriter:
             self._writer: Any = parquet.ParquetWriter(temporary, said, use_dictionary=plain)
             self._write: Callable[[pa.Table], None] = self._row_groups
         else:
-            self._stream = text_output(temporary, path)
-            self._writer = csv.CSVWriter(self._stream, schema, write_options=csv_format(path))
+            self._stream, options = text_output(temporary, path)
+            self._writer = csv.CSVWriter(self._stream, schema, write_options=options)
             self._write = self._writer.write_table
 
     def _row_groups(self, table: pa.Table) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate, islice
 from pathlib import Path
 
-from abstain.cli._columns import is_parquet, is_workbook
+from abstain.cli._columns import kind_of
 from abstain.cli._excel import sheet_lines
 from abstain.cli._printable import in_a_line
 from abstain.cli._reading import Reading
@@ -43,9 +43,10 @@ class Places:
         begins, row = [0, *accumulate(self.counts)], row + self.begin
         part = bisect_right(begins, row) - 1
         file, row = self.files[part], row - begins[part]
-        if is_parquet(file):
+        kind = kind_of(file)
+        if kind == "parquet":
             return f"row {row} of {file}, counted from 0"
-        if is_workbook(file):
+        if kind == "workbook":
             return f"row {sheet_lines(file, self.reading.sheet)[row]} of {file}"
         return f"line {line_of(file, row, self.reading)} of {file}"
 

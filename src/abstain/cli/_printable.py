@@ -21,15 +21,19 @@ _CONTROL = re.compile(f"[{_UNSEEN}]")
 _IN_A_LINE = re.compile(f"[{_UNSEEN}\t\n]")
 
 
-def printable(text: str) -> str:
+def printable(text: str, stream: object = None) -> str:
     r"""Return text whose lines stay lines, and nothing in it is a command to a terminal.
+
+    What the encoding of a stream does not have, where one is given, is escaped as well.
 
     Examples
     --------
     >>> print(printable("red: \x1b[31m"))
     red: \x1b[31m
     """
-    return _CONTROL.sub(_escaped, text)
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    text = _CONTROL.sub(_escaped, text)
+    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def in_a_line(name: object) -> str:
@@ -46,18 +50,12 @@ def in_a_line(name: object) -> str:
 def say(text: str) -> None:
     """Say something on stderr; where that cannot be written, nothing is said."""
     with suppress(OSError):
-        click.echo(_writable(printable(text), sys.stderr), err=True)
+        click.echo(printable(text, sys.stderr), err=True)
 
 
 def tell(text: str) -> None:
     """Print a result on stdout."""
-    click.echo(_writable(printable(text), sys.stdout))
-
-
-def _writable(text: str, stream: object) -> str:
-    """Return text with escapes for what the encoding of a stream does not have."""
-    encoding = getattr(stream, "encoding", None) or "utf-8"
-    return text.encode(encoding, "backslashreplace").decode(encoding)
+    click.echo(printable(text, sys.stdout))
 
 
 def _escaped(found: re.Match[str]) -> str:

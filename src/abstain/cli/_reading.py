@@ -10,29 +10,25 @@ from typing import Literal, Self
 
 import click
 
-from abstain.cli._values import FILE, option_field
+from abstain.cli._values import FILE, check_with, option_field
 
 Missing = Literal["refer", "drop", "error"]
 
 _SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "\\t": "\t"}
 
 
-def _separator(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
-    separator = None if text is None else _SEPARATORS.get(text, text)
-    if separator is not None and (
-        len(separator) != 1 or not separator.isascii() or separator in '"\r\n\0'
-    ):
-        raise click.BadParameter(
+def _separator(text: str) -> str:
+    separator = _SEPARATORS.get(text, text)
+    if len(separator) != 1 or not separator.isascii() or separator in '"\r\n\0':
+        raise ValueError(
             f"{text!r} must be one ASCII character, or one of {', '.join(list(_SEPARATORS)[:4])}."
         )
     return separator
 
 
-def _encoding(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+def _encoding(text: str) -> str:
     import codecs
 
-    if text is None:
-        return None
     try:
         name = codecs.lookup(text).name
         # There are codecs that are no encodings of text, and some that cannot be read in parts.
@@ -40,16 +36,14 @@ def _encoding(context: click.Context, parameter: click.Parameter, text: str | No
             raise LookupError(name)
         return name
     except (LookupError, TypeError, ValueError) as error:
-        raise click.BadParameter(
+        raise ValueError(
             f"{text!r} is no encoding; such as windows-1252, latin-1 or utf-16 are."
         ) from error
 
 
-def _sheets(
-    context: click.Context, parameter: click.Parameter, names: tuple[str, ...]
-) -> tuple[str, ...]:
+def _sheets(names: tuple[str, ...]) -> tuple[str, ...]:
     if len(names) > 2:
-        raise click.BadParameter(f"Give one, or two for VALIDATION and BATCH; got {len(names)}.")
+        raise ValueError(f"Give one, or two for VALIDATION and BATCH; got {len(names)}.")
     return names
 
 
@@ -88,7 +82,7 @@ class Reading:
     )
     separator: str | None = option_field(
         "--separator",
-        callback=_separator,
+        callback=check_with(_separator),
         help="What separates columns in text files: one character, or comma, semicolon, tab, "
         "pipe.  [default: told from the header]",
     )
@@ -99,14 +93,14 @@ class Reading:
     )
     encoding: str | None = option_field(
         "--encoding",
-        callback=_encoding,
+        callback=check_with(_encoding),
         help="The encoding of text files, e.g. windows-1252.  [default: told from the file]",
     )
     sheets: tuple[str, ...] = option_field(
         "--sheet",
         "sheets",
         multiple=True,
-        callback=_sheets,
+        callback=check_with(_sheets),
         help="The sheet of workbooks that have several; twice for one of VALIDATION and one of "
         "BATCH.",
         absent=(),
@@ -124,12 +118,6 @@ class Reading:
     def sheet(self) -> str | None:
         """The sheet to read."""
         return self.sheets[-1] if self.sheets else None
-
-    @property
-    def of_validation(self) -> Self:
-        """The same for VALIDATION: its own sheet, and no row without a score can be of use."""
-        missing: Missing = "error" if self.missing == "error" else "drop"
-        return replace(self, sheets=self.sheets[:1], missing=missing)
 
     def typed(self) -> list[str]:
         """Return the options that say the same on a command line."""
@@ -224,11 +212,6 @@ class Columns:
         help="A column of BATCH with the true label where it is known, and nothing elsewhere; "
         "these rows are not withheld.",
     )
-
-    @property
-    def of_validation(self) -> Self:
-        """Those of VALIDATION: its rows need no names."""
-        return replace(self, identifier=None, group=None, known_labels=None)
 
     @property
     def of_batch(self) -> Self:

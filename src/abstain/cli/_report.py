@@ -73,7 +73,7 @@ def report(
             random_state=random_state,
             **options,
         )
-        outputs.emit(page.facts, [page.headline])
+        option.emit(page.facts, [page.headline], outputs.as_json)
     wrote("the report", outputs.out)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from abstain.cli import _options as option
 from abstain.cli._goal import Goal, goal_options
+from abstain.cli._rule import signing_key
 
 if TYPE_CHECKING:
     from abstain import Abstainer
@@ -49,7 +50,7 @@ def run(
     inputs = (validation, batch, outputs.key_file)
     if is_streamed(batch, reading.stream):
         whole = {"--report": outputs.report, "--known-labels": columns.known_labels}
-        refuse_in_streams({**whole, "--sort pressing": outputs.pressing_first}, outputs.out)
+        refuse_in_streams({**whole, "--sort pressing": outputs.sort == "pressing"}, outputs.out)
         outputs.check_stream(*inputs)
         _streamed(validation, batch, goal, columns, reading, method, outputs)
         return
@@ -61,7 +62,7 @@ def run(
     from abstain.cli._tables import read_predictions, read_validation
     from abstain.cli._writing import save_decisions
 
-    key = outputs.key
+    key = signing_key(outputs.key_file)
     source = read_validation(validation, columns, reading, scale=method.scale)
     new = read_predictions(batch, columns.of_batch, reading, scale=method.scale)
     abstainer = _fitted(source, goal, columns.positive, parameters)
@@ -105,7 +106,7 @@ def _streamed(
     from abstain.cli._streaming import StreamedRun
     from abstain.cli._tables import read_validation
 
-    parameters = goal.parameters() | asdict(method)
+    parameters, key = goal.parameters() | asdict(method), signing_key(outputs.key_file)
     stream = stream_of(batch, columns.of_batch, reading, scale=method.scale)
 
     def choose() -> StreamChoice:
@@ -123,4 +124,4 @@ def _streamed(
         seen = first_pass(stream, abstainer.classes_, look)
         return choice_of(abstainer.decide_summary(summaries[0]), seen, stored=False)
 
-    StreamedRun(stream, outputs, tuple(found_files(validation)), outputs.key).run(choose)
+    StreamedRun(stream, outputs, tuple(found_files(validation)), key).run(choose)

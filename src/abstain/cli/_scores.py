@@ -53,6 +53,11 @@ class ScoreColumns:
         What the user calls them.
     columns : list of str
         Those that it matches.
+    class_names : list of str
+        What ``*`` stands for in each of several columns, or their whole names.
+    names : list of str
+        What the library calls the scores. A single column is named by what ``*`` stands for, or
+        keeps its name: it may be that of the score, or of the positive class.
     scale : {"probabilities", "logits"} or None
         What the scores are said to be.
     choosable : bool
@@ -62,30 +67,10 @@ class ScoreColumns:
     file: Path
     pattern: str
     columns: list[str]
+    class_names: list[str]
+    names: list[str]
     scale: str | None
     choosable: bool
-
-    @property
-    def class_names(self) -> list[str]:
-        """What ``*`` stands for in each of several columns, or their whole names."""
-        return [] if len(self.columns) == 1 else self._starred()
-
-    @property
-    def names(self) -> list[str]:
-        """What the library calls the scores.
-
-        A single column is named by what ``*`` stands for, or keeps its name: it may be that of the
-        score, or of the positive class.
-        """
-        if len(self.columns) == 1 and "*" not in self.pattern:
-            return self.columns
-        return [f"{_PREFIX}{name}" for name in self._starred()]
-
-    def _starred(self) -> list[str]:
-        before, star, after = self.pattern.partition("*")
-        if not star or "*" in after:
-            return self.columns
-        return [column[len(before) : len(column) - len(after)] for column in self.columns]
 
     def names_for(self, classes: Iterable[Any]) -> list[str]:
         """Return the names in the order of the classes that were fitted."""
@@ -99,51 +84,67 @@ class ScoreColumns:
             )
         return [f"{_PREFIX}{name}" for name in fitted]
 
-    def table(self, numbers: Sequence[pa.ChunkedArray]) -> pa.Table:
-        """Return scores as the library takes them, NaN where there is none."""
-        return pa.table([column.fill_null(np.nan) for column in numbers], names=self.names)
-
     def numbers(
         self, table: pa.Table, places: Places, reading: Reading, *, alone: bool, doubt_ids: bool
     ) -> ScoreNumbers:
-        """Return the columns as numbers; the rest is as for :func:`as_numbers`."""
-        found = {
-            name: as_numbers(
-                table.column(name), name, places, reading, self, alone=alone, doubt_ids=doubt_ids
-            )
-            for name in self.columns
-        }
-        commas = [name for name, (_, with_commas) in found.items() if with_commas]
-        kinds = {name: table.schema.field(name).type for name in self.columns}
-        points = [name for name, kind in kinds.items() if pa.types.is_floating(kind)]
-        return ScoreNumbers([column for column, _ in found.values()], commas, points)
+        """Return the columns as numbers, with nulls in their gaps.
 
-    def check_percent(self, reading: Reading) -> None:
-        """Refuse percentages where the scores are logits."""
-        if reading.percent and self.scale == "logits":
-            raise click.UsageError(
-                "--percent is for probabilities, and these scores are logits"
-                + (" by --scale." if self.choosable else " by the rule.")
-            )
+        Percentages are divided by 100 where that was asked for. ``alone``: whether there is no
+        other column, so that no sum over columns tells percentages from fractions.
+        ``doubt_ids``: whether to look if a column names rows.
+        """
+        found, commas, points = [], [], []
+        for name in self.columns:
+            column, with_commas, signed = table.column(name), False, False
+            if pa.types.is_floating(column.type):
+                points.append(name)
+            elif pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+                column, with_commas, signed = _from_text(column, name, places, reading)
+            try:
+                numbers = column.cast(pa.float64())
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+                raise ValueError(
+                    f"{places.files[0]}: column {name!r} must be numbers; {error}."
+                ) from error
+            nothing = pc.is_nan(numbers)
+            if pc.any(nothing).as_py():
+                # NaN is how Parquet files of NumPy say that there is nothing.
+                numbers = pc.if_else(nothing, pa.scalar(None, pa.float64()), numbers)
+            if doubt_ids:
+                _doubt_ids(numbers, name, places, self)
+            if reading.percent:
+                numbers = _hundredth(numbers, name, places, certain=signed or not alone)
+            found.append(numbers)
+            if with_commas:
+                commas.append(name)
+        return ScoreNumbers(found, commas, points)
 
-    def check_scale(self, numbers: Sequence[pa.ChunkedArray], places: Places) -> None:
-        """Refuse scores that can be no probabilities, where they are said to be that."""
-        if self.scale != "probabilities":
-            return
+    def table(
+        self, numbers: Sequence[pa.ChunkedArray], places: Places
+    ) -> tuple[pa.Table, Mask | None]:
+        """Return scores as the library takes them, NaN in their gaps, and which rows have one.
+
+        None for the rows where all have their scores. Refuses what can be no probabilities, where
+        scores are said to be that.
+        """
+        gaps = None
         for column, name in zip(numbers, self.columns, strict=True):
             low, high = (value.as_py() for value in pc.min_max(column).values())
-            if low is None or (low >= 0 and high <= 1):
-                continue
-            ways = [] if low < 0 or high > 100 else ["--percent if they are percentages"]
-            if self.choosable:
-                ways.append("--scale logits if they are logits")
-            advice = f" Add {', or '.join(ways)}." if ways else ""
-            if not self.choosable:
-                advice += " The rule was made on probabilities within 0 to 1."
-            raise ValueError(
-                f"{places.files[0]}: column {name!r} holds numbers from {low:.6g} to {high:.6g}; "
-                f"probabilities lie within 0 to 1.{advice}"
-            )
+            if self.scale == "probabilities" and low is not None and not 0 <= low <= high <= 1:
+                ways = [] if low < 0 or high > 100 else ["--percent if they are percentages"]
+                if self.choosable:
+                    ways.append("--scale logits if they are logits")
+                advice = f" Add {', or '.join(ways)}." if ways else ""
+                if not self.choosable:
+                    advice += " The rule was made on probabilities within 0 to 1."
+                raise ValueError(
+                    f"{places.files[0]}: column {name!r} holds numbers from {low:.6g} to "
+                    f"{high:.6g}; probabilities lie within 0 to 1.{advice}"
+                )
+            if column.null_count:
+                here = column.is_null().to_numpy().astype(np.bool_)
+                gaps = here if gaps is None else gaps | here
+        return pa.table([one.fill_null(np.nan) for one in numbers], names=self.names), gaps
 
 
 def score_columns(
@@ -172,43 +173,25 @@ def score_columns(
         if name not in names:
             raise missing_column(file, name, option, reading)
     scale = scale if rule is None else rule.calibrator.scale
-    return ScoreColumns(file, scores, found, scale, choosable=rule is None)
-
-
-def as_numbers(
-    column: pa.ChunkedArray,
-    name: str,
-    places: Places,
-    reading: Reading,
-    scores: ScoreColumns,
-    *,
-    alone: bool,
-    doubt_ids: bool,
-) -> tuple[pa.ChunkedArray, bool]:
-    """Return a score column as numbers with nulls in its gaps, and whether it has decimal commas.
-
-    Percentages are divided by 100 where that was asked for. ``alone``: whether this is the only
-    score column, so that no sum over columns tells percentages from fractions. ``doubt_ids``:
-    whether to look if it names rows.
-    """
-    commas = signed = False
-    if _is_text(column.type):
-        column, commas, signed = _from_text(column, name, places, reading)
-    try:
-        numbers = column.cast(pa.float64())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise ValueError(
-            f"{places.files[0]}: column {name!r} must be numbers; {error}."
-        ) from error
-    nothing = pc.is_nan(numbers)
-    if pc.any(nothing).as_py():
-        # NaN is how Parquet files of NumPy say that there is nothing.
-        numbers = pc.if_else(nothing, pa.scalar(None, pa.float64()), numbers)
-    if doubt_ids:
-        _doubt_ids(numbers, name, places, scores)
-    if reading.percent:
-        numbers = _hundredth(numbers, name, places, certain=signed or not alone)
-    return numbers, commas
+    if reading.percent and scale == "logits":
+        raise click.UsageError(
+            "--percent is for probabilities, and these scores are logits"
+            + (" by --scale." if rule is None else " by the rule.")
+        )
+    before, star, after = scores.partition("*")
+    starred = found
+    if star and "*" not in after:
+        starred = [name[len(before) : len(name) - len(after)] for name in found]
+    alone = len(found) == 1
+    return ScoreColumns(
+        file,
+        scores,
+        found,
+        class_names=[] if alone else starred,
+        names=found if alone and not star else [f"{_PREFIX}{name}" for name in starred],
+        scale=scale,
+        choosable=rule is None,
+    )
 
 
 def _doubt_ids(numbers: pa.ChunkedArray, name: str, places: Places, scores: ScoreColumns) -> None:
@@ -227,20 +210,6 @@ def _doubt_ids(numbers: pa.ChunkedArray, name: str, places: Places, scores: Scor
         f"{what}, and --scores '{scores.pattern}' takes it for a score. Give a pattern that only "
         f"the scores have, such as 'p_*', or the one column by its name."
     )
-
-
-def without_score(columns: Sequence[pa.ChunkedArray]) -> Mask | None:
-    """Return which rows lack a score in any column; None where all have theirs."""
-    found = None
-    for column in columns:
-        if column.null_count:
-            gaps = column.is_null().to_numpy().astype(np.bool_)
-            found = gaps if found is None else found | gaps
-    return found
-
-
-def _is_text(kind: Any) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _from_text(

@@ -72,7 +72,7 @@ def shift(
         "check": moved["check"],
         "meaning": _meaning(moved["test"]["shifted"], moved["check"]["fits"]),
     }
-    outputs.emit(found, _lines(found))
+    option.emit(found, _lines(found), outputs.as_json)
 
 
 def _lines(found: dict[str, Any]) -> list[str]:

@@ -25,7 +25,6 @@ from abstain.cli._scores import (
     no_percentages,
     remark_on_gaps,
     score_columns,
-    without_score,
 )
 from abstain.cli._tables import MOST_NAMED, say_how_read
 from abstain.policy import Policy
@@ -142,7 +141,6 @@ class Stream:
 
     def check(self) -> None:
         """Refuse, before anything is read, files that do not have what the first one has."""
-        self.scores.check_percent(self.reading)
         for file in self.files:
             file_schema(file, self.scores.columns, self.reading)
         say_how_read(Places(self.files, [], self.reading), commas=False, reading=self.reading)
@@ -168,7 +166,7 @@ class Stream:
             )
             if commas and points:
                 _refuse_commas(file, points[-1], places)
-            self.scores.check_scale(numbers, places)
+            scores, gaps = self.scores.table(numbers, places)
             if reading.percent and len(columns) == 1:
                 self._note_percentages(table.column(columns[0]), numbers[0])
             if commas and reading.decimal is None:
@@ -176,7 +174,6 @@ class Stream:
                     _refuse_commas(file, columns[0], places)
                 reading = replace(reading, decimal=",")
                 say_how_read(Places([file], [], reading), commas=True, reading=self.reading)
-            gaps, scores = without_score(numbers), self.scores.table(numbers)
             yield Chunk(scores, gaps, table.drop_columns(columns), begin)
             begin += table.num_rows
 

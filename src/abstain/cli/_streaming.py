@@ -19,12 +19,11 @@ from abstain._files import landing
 from abstain._numerics import rate_bar
 from abstain.cli._first_pass import StreamChoice, stream_lines, with_counts
 from abstain.cli._kept_run import KeptRun, file_facts
-from abstain.cli._manifest import manifest_of
-from abstain.cli._output import Outputs, heard_warnings, manifest_path, wrote
+from abstain.cli._output import Outputs, emit, heard_warnings, manifest_path, wrote
 from abstain.cli._parts import Part, RowWriter, Tables, part_chunks, parts_of
 from abstain.cli._printable import in_a_line, say
 from abstain.cli._stream import Chunk, Stream
-from abstain.cli._writing import say_renamed, write_json
+from abstain.cli._writing import manifest_of, say_renamed, write_json
 from abstain.exceptions import AssumptionWarning, RepairWarning, warn_user
 from abstain.policy import Policy
 
@@ -154,7 +153,7 @@ class StreamedRun:
         with landing() as place:
             write_json(place(kept.manifest), manifest)
             self._save_policy(place, chosen)
-            self.outputs.emit(found, self._lines(found))
+            emit(found, self._lines(found), self.outputs.as_json)
         say(
             f"Wrote decisions to {len(parts):,} parts in {in_a_line(kept.folder)}, and what they "
             f"were made of to {in_a_line(kept.manifest)}"
@@ -180,7 +179,7 @@ class StreamedRun:
                 output = {"file": out.name, "rows": rows, "bytes": place(out).stat().st_size}
                 write_json(place(manifest_path(out)), {**manifest, "output": output})
             self._save_policy(place, chosen)
-            self.outputs.emit(found, self._lines(found))
+            emit(found, self._lines(found), self.outputs.as_json)
         wrote("decisions", out)
         wrote("the rule", self.outputs.policy)
 

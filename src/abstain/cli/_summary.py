@@ -24,6 +24,11 @@ def facts(decisions: Decisions, *, stored: bool = False) -> dict[str, Any]:
     """Return what a run found as data; ``stored`` where the rule is one made before."""
     certificate, over = decisions.certificate, decisions.over_capacity
     assumed = decisions.assumption
+    other = None
+    if assumed is not None and assumed.contested and decisions.metric.known:
+        # The estimate under the other assumption, where that may be right as well.
+        estimate = decisions.alternative
+        other = estimate and {"assuming": assumed.otherwise(), **asdict(estimate)}
     rule, last = decisions.choice.rule, class_in_words(decisions.classes[-1])
     predicts = in_a_line(rule.in_words(last))
     return {
@@ -44,7 +49,7 @@ def facts(decisions: Decisions, *, stored: bool = False) -> dict[str, Any]:
         "reached": decisions.reached,
         "certificate": certificate and certificate.to_dict(),
         "assumption": assumed and {**assumed.to_dict(), "summary": assumed.summary()},
-        "alternative": _alternative(decisions),
+        "alternative": other,
     }
 
 
@@ -84,16 +89,6 @@ def _why_not(decisions: Decisions) -> str:
     }.get(assumption.assumed, "they cannot be told")
 
 
-def _alternative(decisions: Decisions) -> dict[str, Any] | None:
-    """Return the estimate under the other assumption, where that may be right as well."""
-    assumption = decisions.assumption
-    if assumption is None or not assumption.contested or not decisions.metric.known:
-        return None
-    if decisions.alternative is None:
-        return None
-    return {"assuming": assumption.otherwise(), **asdict(decisions.alternative)}
-
-
 def lines(found: dict[str, Any]) -> list[str]:
     """Return the facts as lines for people, the answer first."""
     result = [
@@ -126,7 +121,15 @@ def lines(found: dict[str, Any]) -> list[str]:
         )
     result += target_lines(found["asked"], found["reached"])
     result += ["", *_proportions(found)]
-    return result + _certified(found["certificate"]) + _assumed(found)
+    if found["certificate"] is not None:
+        result += _certified(found["certificate"])
+    if found["assumption"] is not None:
+        result += ["", f"The estimates rest on this. {found['assumption']['summary']}"]
+        other = found["alternative"]
+        if other is not None:
+            before, after = (estimated(other[moment]) for moment in ("before", "after"))
+            result.append(f"{other['assuming']}: before {before}, after {after}")
+    return result
 
 
 def _proportions(found: dict[str, Any]) -> list[str]:
@@ -159,20 +162,7 @@ def estimated(part: dict[str, Any]) -> str:
     return f"{part['value']:.4f} ({100 * part['level']:g}% interval {low:.4f} to {high:.4f})"
 
 
-def _assumed(found: dict[str, Any]) -> list[str]:
-    if found["assumption"] is None:
-        return []
-    result = ["", f"The estimates rest on this. {found['assumption']['summary']}"]
-    other = found["alternative"]
-    if other is not None:
-        before, after = (estimated(other[moment]) for moment in ("before", "after"))
-        result.append(f"{other['assuming']}: before {before}, after {after}")
-    return result
-
-
-def _certified(certificate: dict[str, Any] | None) -> list[str]:
-    if certificate is None:
-        return []
+def _certified(certificate: dict[str, Any]) -> list[str]:
     result = ["", f"Certified with {certificate['confidence']:.0%} confidence, at any prevalence"]
     if certificate["prior_range"] is not None:
         low, high = (side[-1] for side in certificate["prior_range"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from abstain._inputs import IntArray, Mask
 from abstain._logs import logger, stopwatch
-from abstain.cli._columns import column_names, found_files, is_parquet, is_workbook, read_columns
+from abstain.cli._columns import column_names, found_files, kind_of, read_columns
 from abstain.cli._header import listed
-from abstain.cli._labels import as_labels, as_text, without_categories, without_gaps
+from abstain.cli._labels import as_labels, as_text, without_gaps
 from abstain.cli._places import Places
 from abstain.cli._printable import say
-from abstain.cli._reading import AS_FOUND, Columns, Reading
-from abstain.cli._scores import ScoreColumns, remark_on_gaps, score_columns, without_score
+from abstain.cli._reading import AS_FOUND, Columns, Missing, Reading
+from abstain.cli._scores import ScoreColumns, remark_on_gaps, score_columns
 from abstain.cli._text import text_format
 from abstain.exceptions import RepairWarning, warn_user
 
@@ -119,8 +119,11 @@ def read_validation(
     rule: Policy | None = None,
 ) -> Predictions:
     """Read labelled predictions; as :func:`read_predictions` does what is of VALIDATION."""
-    of_validation = columns.of_validation, reading.of_validation
-    return read_predictions(path, *of_validation, scale=scale, rule=rule)
+    # Its rows need no names, and none without a score can be of use.
+    columns = replace(columns, identifier=None, group=None, known_labels=None)
+    missing: Missing = "error" if reading.missing == "error" else "drop"
+    reading = replace(reading, sheets=reading.sheets[:1], missing=missing)
+    return read_predictions(path, columns, reading, scale=scale, rule=rule)
 
 
 def read_predictions(
@@ -150,44 +153,39 @@ def read_predictions(
     files = found_files(path)
     names = column_names(files[0], reading)
     scores = score_columns(files[0], names, columns, reading, scale=scale, rule=rule)
-    table, places = _read(path, files, scores, columns, reading)
-    numbers = _numbers(table, scores, places, reading)
-    known = None
+    table, found, gaps, places = _read(path, files, scores, columns, reading)
+    identifier, ids = columns.identifier, _column_without_nulls(table, columns.identifier, "")
+    known, rows, remarks = None, None, dict[str, Any]()
     if columns.known_labels is not None:
         known = without_gaps(table.column(columns.known_labels))
-    gaps = without_score(numbers)
-    helpless = gaps if gaps is None or known is None else gaps & known.is_null().to_numpy()
-    identifier, group = columns.identifier, columns.group
-    ids = None if identifier is None else _column_without_nulls(table.column(identifier), "")
-    remarks = _gap_remarks(helpless, places, ids, reading)
-    rows = None
-    if remarks and helpless is not None and reading.missing == "drop":
-        rows = np.flatnonzero(~helpless)
-        if not len(rows):
-            raise ValueError(f"{path} has no row with a score.")
-        table = table.take(rows)
-        numbers = [column.take(rows) for column in numbers]
-        ids, known = (None if part is None else part.take(rows) for part in (ids, known))
+        gaps = None if gaps is None else gaps & known.is_null().to_numpy()
+    if gaps is not None and gaps.any():
+        remarks = _gap_remarks(gaps, places, ids, reading)
+        if reading.missing == "drop":
+            rows = np.flatnonzero(~gaps)
+            if not len(rows):
+                raise ValueError(f"{path} has no row with a score.")
+            table, found = table.take(rows), found.take(rows)
+            ids, known = (None if part is None else part.take(rows) for part in (ids, known))
     remarks |= _id_remarks(ids, identifier, files[0])
-    from_text = not all(is_parquet(file) for file in files)
+    from_text = any(kind_of(file) != "parquet" for file in files)
     labels_in = partial(as_labels, from_text=from_text, names=scores.class_names)
     labels, predictions = (
         None if name is None else labels_in(_column_of_all(table, name, places, rows))
         for name in (columns.label, columns.prediction)
     )
     labels, classes = _labels_and_classes(labels, scores.class_names)
+    groups = _column_without_nulls(table, columns.group, "(empty)")
     return Predictions(
-        scores=scores.table(numbers),
+        scores=found,
         score_columns=scores,
         classes=classes,
         labels=labels,
         ids=ids,
-        groups=None
-        if group is None
-        else as_text(_column_without_nulls(table.column(group), "(empty)").to_numpy()),
+        groups=None if groups is None else as_text(groups.to_numpy()),
         predictions=predictions,
         id_name=identifier or "row",
-        group_name=group or "group",
+        group_name=columns.group or "group",
         files=tuple(files),
         counts=tuple(places.counts),
         known=None if known is None else labels_in(known),
@@ -200,8 +198,11 @@ def read_predictions(
 
 def _read(
     path: Path, files: list[Path], scores: ScoreColumns, columns: Columns, reading: Reading
-) -> tuple[pa.Table, Places]:
-    """Read the scores and the columns that were asked for, and where each row stands."""
+) -> tuple[pa.Table, pa.Table, Mask | None, Places]:
+    """Read the columns that were asked for; also scores as numbers, which lack, where rows stand.
+
+    How the files were read is said on stderr.
+    """
     wanted = list(dict.fromkeys([*scores.columns, *columns.by_option().values()]))
     # Where points separate thousands, what looks like a number is none.
     texts = [name for name in wanted if name not in scores.columns or reading.decimal == ","]
@@ -211,33 +212,30 @@ def _read(
     _logger.info(
         "read %d rows of %s in %.2f s; scores: %s", table.num_rows, path, lap(), listed_scores
     )
-    return table, Places(files, counts, reading)
-
-
-def _numbers(
-    table: pa.Table, scores: ScoreColumns, places: Places, reading: Reading
-) -> list[pa.ChunkedArray]:
-    """Return the score columns as numbers, and say on stderr how the files were read."""
-    scores.check_percent(reading)
-    alone = len(scores.columns) == 1
+    places, alone = Places(files, counts, reading), len(scores.columns) == 1
     found = scores.numbers(table, places, reading, alone=alone, doubt_ids=True)
     if found.commas and found.points:
         raise ValueError(
-            f"{places.files[0]}: column {found.commas[0]!r} has decimal commas, column "
+            f"{files[0]}: column {found.commas[0]!r} has decimal commas, column "
             f"{found.points[0]!r} has decimal points. Say which it is with --decimal."
         )
-    scores.check_scale(found.columns, places)
+    numbers, gaps = scores.table(found.columns, places)
     say_how_read(places, commas=bool(found.commas), reading=reading)
-    return found.columns
+    for place, column in enumerate(table.columns):
+        if pa.types.is_dictionary(column.type):
+            # As CSV would have it, which has no categories.
+            plain = column.cast(column.type.value_type)
+            table = table.set_column(place, table.column_names[place], plain)
+    return table, numbers, gaps, places
 
 
 def say_how_read(places: Places, *, commas: bool, reading: Reading) -> None:
     """Say on stderr what of the files is not as usual, unless the user said it."""
     said: dict[str, list[str]] = {}
     for file in places.files:
-        if is_parquet(file) or is_workbook(file):
+        if kind_of(file) != "text":
             continue
-        unusual = text_format(file, reading).unusual()
+        unusual = [*text_format(file, reading).unusual]
         if commas and reading.decimal is None:
             unusual.append("with decimal commas")
         if unusual:
@@ -247,11 +245,9 @@ def say_how_read(places: Places, *, commas: bool, reading: Reading) -> None:
 
 
 def _gap_remarks(
-    gaps: Mask | None, places: Places, ids: pa.ChunkedArray | None, reading: Reading
+    gaps: Mask, places: Places, ids: pa.ChunkedArray | None, reading: Reading
 ) -> dict[str, Any]:
     """Refuse rows without a score, or say what becomes of them."""
-    if gaps is None or not gaps.any():
-        return {}
     count, rows = int(gaps.sum()), np.flatnonzero(gaps)
     where = places.first(rows, ids)
     what = f"{count:,} of {len(gaps):,} rows of {places.files[0]} have no score, first {where}"
@@ -294,9 +290,11 @@ def _column_of_all(
     return column
 
 
-def _column_without_nulls(column: pa.ChunkedArray, empty: str) -> pa.ChunkedArray:
-    """Return a column as it came, with a word for what is empty."""
-    column = without_categories(column)
+def _column_without_nulls(table: pa.Table, name: str | None, empty: str) -> Any:
+    """Return a column as it came, with a word for what is empty; None for no column."""
+    if name is None:
+        return None
+    column = table.column(name)
     if column.null_count:
         column = column.cast(pa.string()).fill_null(empty)
     if empty and pa.types.is_string(column.type):

@@ -20,9 +20,29 @@ def target_facts(decisions: Decisions) -> dict[str, Any]:
     selection: Selection | None = getattr(decisions.policy, "selection", None)
     if selection is None:
         return {"budget": None, "targets": None, "cost": None}
+    targets = None
+    if selection.target is not None:
+        targets = []
+        for name, goal in goals_of(selection.target, decisions.metric).items():
+            after = decisions.estimate.after
+            if name != decisions.metric.name:
+                after = decisions.judged(metric=goal.metric).estimate.after
+            sign = 1.0 if goal.metric.greater_is_better else -1.0
+            targets.append(
+                {
+                    "metric": name,
+                    "bound": "at least" if sign > 0 else "at most",
+                    "asked": goal.value,
+                    "value": after.value,
+                    "interval": after.interval,
+                    "level": after.level,
+                    "reached": bool(sign * (after.value - goal.value) >= 0),
+                    "surely": bool(goal.shortfall(after.interval) <= 0),
+                }
+            )
     return {
         "budget": selection.budget,
-        "targets": _targets(decisions, selection),
+        "targets": targets,
         "cost": None if selection.cost is None else _costs(decisions, selection.cost),
     }
 
@@ -88,30 +108,6 @@ def class_in_words(label: Any) -> str:
 def money(value: float) -> str:
     """Return an amount in few digits, whole where it is large."""
     return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.4g}"
-
-
-def _targets(decisions: Decisions, selection: Selection) -> list[dict[str, Any]] | None:
-    if selection.target is None:
-        return None
-    found = []
-    for name, goal in goals_of(selection.target, decisions.metric).items():
-        after = decisions.estimate.after
-        if name != decisions.metric.name:
-            after = decisions.judged(metric=goal.metric).estimate.after
-        sign = 1.0 if goal.metric.greater_is_better else -1.0
-        found.append(
-            {
-                "metric": name,
-                "bound": "at least" if sign > 0 else "at most",
-                "asked": goal.value,
-                "value": after.value,
-                "interval": after.interval,
-                "level": after.level,
-                "reached": bool(sign * (after.value - goal.value) >= 0),
-                "surely": bool(goal.shortfall(after.interval) <= 0),
-            }
-        )
-    return found
 
 
 def _result(one: dict[str, Any]) -> str:

@@ -47,20 +47,15 @@ class TextFormat:
         The names of the columns, without spaces around them.
     skip : int
         How many lines stand before the header.
+    unusual : tuple of str
+        In words what is not as usual, for the user to be told.
     """
 
     encoding: str
     separator: str
     names: tuple[str, ...]
     skip: int
-
-    def unusual(self) -> list[str]:
-        """Return in words what is not as usual, for the user to be told."""
-        said = [] if self.encoding in ("utf-8", "utf-8-sig") else [self.encoding]
-        if self.separator != "," and len(self.names) > 1:
-            name = _SEPARATORS.get(self.separator, repr(self.separator))
-            said.append(f"separated by {name}s")
-        return said
+    unusual: tuple[str, ...]
 
 
 def text_format(path: Path, reading: Reading) -> TextFormat:
@@ -95,7 +90,10 @@ def _text_format(
         raise ValueError(f"{path} is empty.")
     separator = separator or stated or _separator_of(path, head, whole)
     names = checked_names(path, _sampled(head, separator, whole)[0])
-    return TextFormat(found, separator, names, skip)
+    unusual = [] if found in ("utf-8", "utf-8-sig") else [found]
+    if separator != "," and len(names) > 1:
+        unusual.append(f"separated by {_SEPARATORS.get(separator, repr(separator))}s")
+    return TextFormat(found, separator, names, skip, tuple(unusual))
 
 
 def read_text(

@@ -64,8 +64,8 @@ def check_with(
     """Return a click callback that turns the library's complaint into a usage error."""
 
     def callback(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
-        if value is None:
-            return None
+        if value is None or value == ():
+            return value
         try:
             return check(value)
         except (OSError, TypeError, ValueError) as error:

@@ -44,15 +44,13 @@ def with_verbose(command: Any) -> Any:
 class _Lines(logging.Handler):
     """One line on stderr for each record: the time since the command began, the room, the text."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._start = time.perf_counter()
+    start = 0.0
 
     def emit(self, record: logging.LogRecord) -> None:
         room = record.name.removeprefix("abstain.")
         # On a terminal a progress bar may stand in the line.
         wipe = "\r\x1b[K" if sys.stderr.isatty() else ""
-        elapsed = time.perf_counter() - self._start
+        elapsed = time.perf_counter() - self.start
         click.echo(f"{wipe}[{elapsed:7.2f} s] {room}: {printable(record.getMessage())}", err=True)
 
 
@@ -60,7 +58,7 @@ class _Lines(logging.Handler):
 def plain_logs() -> Iterator[None]:
     """Send the library's log to stderr, and leave logging as it was."""
     logger, lines = logging.getLogger("abstain"), _Lines()
-    before = logger.level
+    before, lines.start = logger.level, time.perf_counter()
     logger.addHandler(lines)
     try:
         yield

@@ -6,7 +6,9 @@ Numbers have as few digits as reproduce the decisions; see ``_digits``.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Container, Mapping
+import platform
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +17,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
+from abstain import __version__
+from abstain._files import sha256_of
 from abstain._inputs import FloatArray
 from abstain.cli._excel import write_sheet
-from abstain.cli._manifest import input_facts, manifest_of, sha256_of
+from abstain.cli._options import this_command
 from abstain.cli._output import Outputs, manifest_path
 from abstain.cli._printable import in_a_line, say
-from abstain.decisions import Decisions
+from abstain.decisions import Decisions, free_name
 
 if TYPE_CHECKING:
     from abstain.cli._tables import Predictions
 
-OURS = "abstain_"
+#: Of manifests.
+SCHEMA_VERSION = 1
 EXACT = 17
 _TENS = np.array([10.0**k for k in range(23)])
 # Numbers that come out of a conversion as they went in.
@@ -61,14 +66,16 @@ def save_decisions(
     if path is None:
         return
     left = decisions.rows
-    names, others = _names_of(rows, left), rows.others() if rows.unread else None
-    if others is not None and left is not None:
-        others = others.take(left)
+    names, others = rows.ids, rows.others() if rows.unread else None
+    if names is None:
+        names = pa.array(np.arange(rows.scores.num_rows) if rows.rows is None else rows.rows)
+    if left is not None:
+        names, others = names.take(left), None if others is None else others.take(left)
     if others is not None and path.suffix.lower() in (".parquet", ".xlsx"):
         others = _typed(others)
     digits = EXACT if path.suffix.lower() == ".parquet" else _digits(decisions)
     table, renamed = decision_table(decisions, names, rows.id_name, others, digits=digits)
-    if outputs.pressing_first:
+    if outputs.sort == "pressing":
         table = table.take(np.argsort(-decisions.priority, kind="stable"))
     say_renamed(path, renamed)
     policy = decisions.policy.sha256
@@ -82,12 +89,39 @@ def save_table(
     sources: tuple[Predictions | Path, ...],
     **facts: Any,
 ) -> None:
-    """Write a table and the manifest beside it."""
-    manifest = manifest_of(input_facts(sources), **facts)
+    """Write a table and the manifest beside it, which has the checksums of what was read."""
+    files = list[tuple[Path, int | None]]()
+    for source in sources:
+        if isinstance(source, Path):  # no table, such as a rule
+            files.append((source, None))
+        else:
+            files += zip(source.files, source.counts, strict=True)
+    inputs = [{"file": str(file), "sha256": sha256_of(file), "rows": rows} for file, rows in files]
+    manifest = manifest_of(inputs, **facts)
     temporary = place(path)
     _write(temporary, path, table, manifest)
     output = {"file": path.name, "rows": table.num_rows, "sha256": sha256_of(temporary)}
     write_json(place(manifest_path(path)), {**manifest, "output": output})
+
+
+def manifest_of(inputs: list[dict[str, Any]], **facts: Any) -> dict[str, Any]:
+    """Return the facts of an output: what it was made by and of, and what else is known of it.
+
+    With them it can be made again. What is streamed is told by its size and when it was changed: a
+    checksum is one more pass over files that are read only in passing.
+    """
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "command": this_command(),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": {
+            "abstain": __version__,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+        },
+        "inputs": inputs,
+        **facts,
+    }
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -123,7 +157,13 @@ def decision_table(
     the library says and the beginning of the rule's checksum.
     """
     made = decisions.to_frame()
-    ours = {name: _rounded(made.column(name), digits) for name in made.column_names}
+    ours: dict[str, Any] = dict(zip(made.column_names, made.columns, strict=True))
+    for name, column in ours.items():
+        if pa.types.is_floating(column.type):
+            # With so many digits, and nothing where there is no number.
+            values = column.to_numpy()
+            values = values if digits >= EXACT else _significant(values, digits)
+            ours[name] = pa.array(values, mask=np.isnan(values))
     ours["policy"] = pa.repeat(decisions.policy.sha256[:12], len(decisions))
     columns: dict[str, Any] = {}
     theirs = set() if others is None else set(others.column_names)
@@ -158,20 +198,6 @@ def write_columns(
 ) -> None:
     """Write named columns; into the file that ``place`` gives, to land with others."""
     _write(path if place is None else place(path), path, pa.table(dict(columns)))
-
-
-def _names_of(rows: Predictions, left: Any) -> pa.Array | pa.ChunkedArray:
-    if rows.ids is not None:
-        return rows.ids if left is None else rows.ids.take(left)
-    numbers = np.arange(rows.scores.num_rows) if rows.rows is None else rows.rows
-    return pa.array(numbers if left is None else numbers[left])
-
-
-def free_name(name: str, taken: Container[str]) -> str:
-    """Return what a column of ours is called where columns of theirs have some names."""
-    while name in taken:
-        name = f"{OURS}{name}"
-    return name
 
 
 def own_name(name: str, taken: set[str], renamed: dict[str, str]) -> str:
@@ -221,15 +247,6 @@ def _significant(values: FloatArray, digits: int) -> FloatArray:
     return rounded
 
 
-def _rounded(column: pa.ChunkedArray, digits: int) -> Any:
-    """Return numbers with so many digits, and nothing where there is none."""
-    if not pa.types.is_floating(column.type):
-        return column
-    values = column.to_numpy()
-    rounded = values if digits >= EXACT else _significant(values, digits)
-    return pa.array(rounded, mask=np.isnan(rounded))
-
-
 def _write(
     temporary: Path, path: Path, table: pa.Table, manifest: dict[str, Any] | None = None
 ) -> None:
@@ -242,19 +259,16 @@ def _write(
     elif name.endswith(".xlsx"):
         write_sheet(temporary, table, called=path)
     else:
-        with text_output(temporary, path) as stream:
-            csv.write_csv(table, stream, csv_format(path))
+        stream, options = text_output(temporary, path)
+        with stream:
+            csv.write_csv(table, stream, options)
 
 
-def text_output(temporary: Path, path: Path) -> Any:
-    """Open a text file that will be called so; packed where its ending says that it is."""
-    packed = "gzip" if path.name.lower().endswith(".gz") else None
-    return pa.output_stream(str(temporary), compression=packed)
-
-
-def csv_format(path: Path) -> csv.WriteOptions:
-    """Return what separates columns, by the ending."""
-    return csv.WriteOptions(delimiter="\t" if path.name.lower().endswith(".tsv") else ",")
+def text_output(temporary: Path, path: Path) -> tuple[Any, csv.WriteOptions]:
+    """Open a text file that will be called so, packed or not, and say what separates columns."""
+    name = path.name.lower()
+    stream = pa.output_stream(str(temporary), compression="gzip" if name.endswith(".gz") else None)
+    return stream, csv.WriteOptions(delimiter="\t" if name.endswith(".tsv") else ",")
 
 
 def _typed(table: pa.Table) -> pa.Table:

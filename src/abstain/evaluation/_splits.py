@@ -85,7 +85,11 @@ def shifted_rows(
         possible = present[proportions > 0] / proportions[proportions > 0]
         # A class of next to no proportion allows for more rows than there are.
         size = len(codes) if replace else min(int(possible.min() + 1e-9), len(codes))
-    counts = _rounded(proportions * size)
+    # Rounded such that the counts keep their sum: largest remainders first.
+    wanted = proportions * size
+    counts = np.floor(wanted + 1e-9).astype(np.intp)
+    missing = round(float(wanted.sum())) - int(counts.sum())
+    counts[np.argsort(counts - wanted, kind="stable")[:missing]] += 1
     if not replace and (counts > present).any():
         short = classes[np.argmax(counts - present)]
         raise ValueError(
@@ -170,14 +174,6 @@ def tweak_one_priors(n_classes: int, proportion: float, *, tweaked: int = 0) -> 
     priors = np.full(n_classes, (1 - share) / (n_classes - 1))
     priors[tweaked] = share
     return priors
-
-
-def _rounded(wanted: FloatArray) -> IntArray:
-    """Round counts such that they keep their sum: largest remainders first."""
-    counts = np.floor(wanted + 1e-9).astype(np.intp)
-    missing = round(float(wanted.sum())) - int(counts.sum())
-    counts[np.argsort(counts - wanted, kind="stable")[:missing]] += 1
-    return counts
 
 
 def grouped_split(

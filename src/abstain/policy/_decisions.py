@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -439,7 +440,7 @@ def unknown_metric(name: str) -> str:
     )
 
 
-def free_name(name: str, taken: tuple[str, ...]) -> str:
+def free_name(name: str, taken: Container[str]) -> str:
     """Return what a column of ours is called beside columns of the user's."""
     while name in taken:
         name = f"abstain_{name}"

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from abstain._inputs import IntArray, both_columns, group_codes, group_names, row_names
 from abstain.decisions import Decisions
@@ -23,21 +22,6 @@ MOST_CLASSES = 8
 EXACT = 2**53
 
 Groups = tuple[list[str], IntArray]
-
-
-def group_numbers(groups: ArrayLike | None, n_rows: int) -> Groups | None:
-    """Return the names of the groups, the largest first, and each row's number among them."""
-    if groups is None:
-        return None
-    labels, numbers = group_codes(groups, n_rows=n_rows)
-    names = group_names(labels)
-    order = np.argsort(-np.bincount(numbers), kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    listed = [names[k] for k in order.tolist()]
-    if len(listed) > MOST_GROUPS:
-        listed = [*listed[: MOST_GROUPS - 1], "all others"]
-    return listed, np.minimum(rank[numbers], len(listed) - 1).astype(np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +50,17 @@ class PageRows:
         """Return the rows of a report, and what is known of them."""
         decisions, n = report.decisions, len(report.decisions)
         ids = None if report.ids is None else row_names(report.ids, n_rows=n, name="ids")
-        groups = group_numbers(report.groups, n)
+        groups = None
+        if report.groups is not None:
+            # The largest first.
+            labels, numbers = group_codes(report.groups, n_rows=n)
+            order = np.argsort(-np.bincount(numbers), kind="stable")
+            unordered = group_names(labels)
+            names = [unordered[k] for k in order.tolist()]
+            if len(names) > MOST_GROUPS:
+                names = [*names[: MOST_GROUPS - 1], "all others"]
+            rank = np.argsort(order).clip(max=len(names) - 1)
+            groups = names, rank[numbers]
         if decisions.scored is decisions:
             return cls(decisions, ids, groups)
         at, came = decisions.scored_at, decisions.rows

@@ -41,14 +41,6 @@ def roc_points(kept: BatchSummary) -> dict[str, list[float]] | None:
     return {"x": false[picked].round(4).tolist(), "y": true[picked].round(4).tolist()}
 
 
-def confusion(effect: Effect) -> FloatArray:
-    """Return the expected confusion matrix of what is kept, as the rule predicts it."""
-    kept = effect.kept
-    mass = kept.proba if kept.weight is None else kept.proba * kept.weight[:, None]
-    matrix: FloatArray = mass.T @ np.eye(mass.shape[1])[effect.prediction[~effect.withheld]]
-    return matrix
-
-
 def confusions(matrix: FloatArray) -> dict[str, Any]:
     """Return the matrix of few classes whole, and of many the largest of its errors.
 
@@ -72,12 +64,6 @@ def confusions(matrix: FloatArray) -> dict[str, Any]:
             "total": float(wrong.sum()),
         },
     }
-
-
-def proportions(kept: BatchSummary) -> list[float] | None:
-    """Return the expected class proportions of what is kept; None where nothing is."""
-    total = kept.class_sums.sum()
-    return (kept.class_sums / total).tolist() if total > 0 else None
 
 
 def histogram(effect: Effect, score: FloatArray | None, label: str, n_rows: int) -> dict[str, Any]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import abstain
+from abstain._files import sha256_of
 from abstain._numerics import plain
 from abstain.decisions import Decisions
 from abstain.metrics import ExpectedCost
@@ -45,7 +46,7 @@ def facts_of(report: Report) -> dict[str, Any]:
     known = decisions.policy.source if validation is None else validation.labelled
     trusted = trust(decisions, validation, seed=report.random_state)
     intervals = verdict_on_intervals(trusted)
-    view, priced = View(decisions), costs(decisions)
+    view, priced = View.of(decisions), costs(decisions)
     sliding = slider(
         view,
         None if groups is None else groups[1],
@@ -55,8 +56,7 @@ def facts_of(report: Report) -> dict[str, Any]:
     facts = {
         "schema_version": SCHEMA_VERSION,
         "title": report.title,
-        **_about(view),
-        "set_aside": _set_aside(report.decisions),
+        **_about(view, report.decisions),
         "rows_validation": None if validation is None else len(validation.labelled.proba),
         "assumption": _assumption(decisions),
         "chosen": sliding.chosen,
@@ -76,20 +76,25 @@ def facts_of(report: Report) -> dict[str, Any]:
     return small
 
 
-def _set_aside(decisions: Decisions) -> dict[str, int] | None:
-    """Return how many rows no figure is about: without a score, or of known label."""
-    if decisions.scored is decisions:
-        return None
-    missing, known = (
-        np.zeros(len(decisions), dtype=bool) if mask is None else mask
-        for mask in (decisions.missing, decisions.known)
-    )
-    return {"no_score": int((missing & ~known).sum()), "label_known": int(known.sum())}
+def _about(view: View, came: Decisions) -> dict[str, Any]:
+    """Return what the page is about: the metric, the rows, the classes, and what was asked for.
 
-
-def _about(view: View) -> dict[str, Any]:
-    """Return what the page is about: the metric, the rows, the classes."""
-    decisions = view.decisions
+    Of ``came`` no figure is about rows that have no score or whose label is known.
+    """
+    decisions, set_aside, target = view.decisions, None, None
+    if came.scored is not came:
+        missing, known = (
+            np.zeros(len(came), dtype=bool) if mask is None else mask
+            for mask in (came.missing, came.known)
+        )
+        set_aside = {"no_score": int((missing & ~known).sum()), "label_known": int(known.sum())}
+    selection, sure = decisions.policy.selection, decisions.reached
+    if selection is not None and selection.target is not None and sure is not None:
+        asked = selection.target
+        goals = asked if isinstance(asked, Mapping) else {metric_title(decisions.metric): asked}
+        named = " and ".join(f"{name} {value:g}" for name, value in goals.items())
+        chance = "more than 99%" if sure > 0.99 else percent(round(sure, 2))
+        target = f"Asked for: {named}. The rest reaches it with a probability of {chance}."
     n, metric, positive = len(decisions), decisions.metric, decisions.positive
     before = decisions.estimate.before
     return {
@@ -106,20 +111,9 @@ def _about(view: View) -> dict[str, Any]:
         "positive": None if positive is None else str(positive),
         "level": decisions.level,
         "before": {"value": before.value, "interval": before.interval},
-        "target": _target(decisions),
+        "target": target,
+        "set_aside": set_aside,
     }
-
-
-def _target(decisions: Decisions) -> str | None:
-    """Say what target was asked for, and how sure it is that the rest reaches it."""
-    selection, sure = decisions.policy.selection, decisions.reached
-    if selection is None or selection.target is None or sure is None:
-        return None
-    asked = selection.target
-    goals = asked if isinstance(asked, Mapping) else {metric_title(decisions.metric): asked}
-    named = " and ".join(f"{name} {value:g}" for name, value in goals.items())
-    chance = "more than 99%" if sure > 0.99 else percent(round(sure, 2))
-    return f"Asked for: {named}. The rest reaches it with a probability of {chance}."
 
 
 def _assumption(decisions: Decisions) -> dict[str, Any] | None:
@@ -172,6 +166,10 @@ def origin(report: Report) -> dict[str, Any]:
     """Return what it takes to make the page again: command, versions, what the inputs were."""
     inputs = report.inputs
     paths = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
+    versions = {}
+    for name in _PACKAGES:
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
     return {
         "command": report.command,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -179,19 +177,7 @@ def origin(report: Report) -> dict[str, Any]:
         "versions": {
             "abstain": abstain.__version__,
             "python": platform.python_version(),
-            **{name: found for name in _PACKAGES if (found := _version(name))},
+            **versions,
         },
-        "inputs": {os.fspath(path): _sha256(path) for path in paths},
+        "inputs": {os.fspath(path): sha256_of(path) for path in paths},
     }
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
-def _sha256(path: str | os.PathLike[str]) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

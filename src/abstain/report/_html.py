@@ -166,7 +166,8 @@ def shares_table(facts: dict[str, Any]) -> str:
     }
     if moved["interval"] is not None:
         columns[f"{percent(facts['level'])} interval"] = [
-            _ends(each) for each in moved["interval"]
+            NOT_DEFINED if each is None or None in each else " to ".join(map(share, each))
+            for each in moved["interval"]
         ]
     order = list(range(len(moved["classes"])))
     caption = "Class proportions"
@@ -186,12 +187,6 @@ def shares_table(facts: dict[str, Any]) -> str:
     )
 
 
-def _ends(interval: list[float] | None) -> str:
-    if interval is None or None in interval:
-        return NOT_DEFINED
-    return f"{share(interval[0])} to {share(interval[1])}"
-
-
 def trust_section(facts: dict[str, Any]) -> str:
     """Say in words how calibration and the back-test came out."""
     trust, title = facts["trust"], facts["metric"]["title"]
@@ -199,8 +194,10 @@ def trust_section(facts: dict[str, Any]) -> str:
     test = trust["back_test"]
     sentences = []
     if test is not None and test["points"]:
+        fewest, most = (f"{end:,}" for end in test["rows"])
+        sizes = fewest if fewest == most else f"{fewest} to {most}"
         sentences.append(
-            f"Back-test: {len(test['points'])} batches of {_sizes(test['rows'])} rows with other "
+            f"Back-test: {len(test['points'])} batches of {sizes} rows with other "
             f"class proportions were drawn from validation rows that the calibration had not "
             f"seen. The estimated {title} missed the realised one by "
             f"{decimals(test['mean_gap'])} on average, by {decimals(test['largest_gap'])} at most."
@@ -245,8 +242,3 @@ def _some(names: list[str], most: int = 12) -> str:
     """Return names in a row; of very many the first, and how many there are more."""
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
-
-
-def _sizes(ends: list[int]) -> str:
-    low, high = (f"{end:,}" for end in ends)
-    return low if low == high else f"{low} to {high}"

@@ -30,10 +30,16 @@ def pack(facts: dict[str, Any]) -> dict[str, Any]:
     place = {name: k for k, name in enumerate(dict.fromkeys(cases["predictions"]))}
     predicted = np.array([place[name] for name in cases["predictions"]], dtype=np.int64)
     proba = np.array(cases["proba"], dtype=np.float64).reshape(-1, len(cases["columns"]))
+    # As numbers of four or eight bytes, or the text they are.
+    ids = cases["ids"]
+    if all(isinstance(one, int) for one in ids):
+        numbers = np.array(ids, dtype=np.int64)
+        exact = len(ids) and (numbers.min() < 0 or numbers.max() >= 2**32)
+        ids = _numbers(numbers, "<f8" if exact else None)
     small = {
         **cases,
         "rows": len(which),
-        "ids": _ids(cases["ids"]),
+        "ids": ids,
         "order": _order(cases["ids"]),
         "groups": None if cases["groups"] is None else _numbers(np.array(cases["groups"])),
         "predictions": {"names": [*place], "column": _numbers(predicted)},
@@ -44,47 +50,28 @@ def pack(facts: dict[str, Any]) -> dict[str, Any]:
     return {**facts, "cases": small}
 
 
-def _numbers(values: NDArray[Any]) -> dict[str, Any]:
-    """Return whole numbers from 0 on, in as few bytes as hold the largest of them."""
-    most = int(values.max()) if len(values) else 0
-    size = next(size for size in (1, 2, 4) if most < 256**size)
-    return {"bytes": size, "data": _text(values.astype(f"<u{size}"))}
-
-
-def _text(values: NDArray[Any]) -> str:
-    return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode("ascii")
-
-
-def _ids(ids: list[Any]) -> Any:
-    """Return ids as numbers of four or eight bytes, or the text they are."""
-    if not all(isinstance(one, int) for one in ids):
-        return ids
-    values = np.array(ids, dtype=np.int64)
-    if not len(values) or (values.min() >= 0 and values.max() < 2**32):
-        return _numbers(values)
-    return {"bytes": 8, "data": _text(values.astype("<f8"))}
+def _numbers(values: NDArray[Any], kind: str | None = None) -> dict[str, Any]:
+    """Return numbers in base64: whole ones from 0 on in as few bytes as hold the largest."""
+    if kind is None:
+        most = int(values.max()) if len(values) else 0
+        kind = next(f"<u{size}" for size in (1, 2, 4) if most < 256**size)
+    packed = values.astype(kind)
+    return {"bytes": packed.itemsize, "data": base64.b64encode(packed.tobytes()).decode("ascii")}
 
 
 def _order(ids: list[Any]) -> dict[str, Any] | None:
     """Return the rows in the order of their ids; None where they come in it.
 
-    Numbers inside text count as numbers, so that P10 comes after P9.
+    Numbers come by their size, and inside text count as numbers, so that P10 comes after P9.
     """
-    keys = _keys(ids)
+    keys = ids
+    if not all(isinstance(one, int) for one in ids):
+        kinds = ((_WHOLE, int), (_NUMBER, float))
+        fitting = (kind for form, kind in kinds if all(form.fullmatch(one) for one in ids))
+        keys = [*map(next(fitting, _natural), ids)]
     if all(before <= after for before, after in itertools.pairwise(keys)):
         return None
     return _numbers(np.array(sorted(range(len(keys)), key=keys.__getitem__)))
-
-
-def _keys(ids: list[Any]) -> list[Any]:
-    """Return what ids are in the order of: numbers by their size, text as people would sort it."""
-    if all(isinstance(one, int) for one in ids):
-        return ids
-    if all(_WHOLE.fullmatch(one) for one in ids):
-        return [int(one) for one in ids]
-    if all(_NUMBER.fullmatch(one) for one in ids):
-        return [float(one) for one in ids]
-    return [_natural(one) for one in ids]
 
 
 def _natural(text: str) -> str:

@@ -18,7 +18,7 @@ from abstain._inputs import FloatArray, IntArray, Mask
 from abstain.decisions import Decisions
 from abstain.estimation import EstimatedValue
 from abstain.metrics import BudgetCurve, Point
-from abstain.report._drawings import confusion, confusions, histogram, proportions, roc_points
+from abstain.report._drawings import confusions, histogram, roc_points
 from abstain.report._view import Effect, View
 from abstain.report._words import class_in_words, decimals, headline, metric_title, percent
 from abstain.selection import Selection
@@ -84,7 +84,8 @@ def slider(
     budgets = budget_grid(rate, 21 if view.is_large else 41).tolist()
     chosen = int(np.argmin(np.abs(np.array(budgets) - rate)))
     curve = _curve(decisions, view.whole, budgets)
-    others = _alternatives(view, budgets, chosen)
+    every = EVERY if len(decisions.classes) <= MANY_CLASSES else 4 * EVERY
+    others = _alternatives(view, budgets, chosen, every)
     marks = np.zeros(len(decisions), dtype=np.int64)
     steps, shown, known = [], [], {0: estimate.before}
     for k, point in enumerate(curve.points):
@@ -94,7 +95,7 @@ def slider(
         else:
             prediction, abstain = point.choice.apply(view.proba)
         effect = view.effect(point.choice, prediction, abstain)
-        if k and k != chosen and (k % _every(decisions) == 0 or k == len(budgets) - 1):
+        if k and k != chosen and (k % every == 0 or k == len(budgets) - 1):
             known[k] = view.after(point, (effect.prediction, effect.withheld))
         marks |= abstain.astype(np.int64) << k
         shown.append(abstain)
@@ -113,11 +114,6 @@ def slider(
         value = after if abstain.any() else estimate.before
         step |= _counts(decisions, budget, abstain, value, too_narrow)
     return Slider(steps, chosen, marks)
-
-
-def _every(decisions: Decisions) -> int:
-    """Return how far apart the positions are at which draws are made."""
-    return EVERY if len(decisions.classes) <= MANY_CLASSES else 4 * EVERY
 
 
 def _between(
@@ -158,7 +154,9 @@ def _curve(decisions: Decisions, summary: BatchSummary, budgets: list[float]) ->
     )
 
 
-def _alternatives(view: View, budgets: list[float], chosen: int) -> dict[str, list[float]]:
+def _alternatives(
+    view: View, budgets: list[float], chosen: int, every: int
+) -> dict[str, list[float]]:
     """Return the metric if rows were withheld by scores that do not know the metric."""
     names = [*_ALTERNATIVES]
     if len(view.decisions.classes) == 2:
@@ -170,7 +168,7 @@ def _alternatives(view: View, budgets: list[float], chosen: int) -> dict[str, li
         selection = Selection(score=name, decision="argmax")
         points = selection.curve(view.decisions.metric, view.drawn, budgets).points
         known: dict[int, EstimatedValue] = {}
-        for k in sorted({*range(0, len(points), _every(view.decisions)), chosen}):
+        for k in sorted({*range(0, len(points), every), chosen}):
             # None of them withholds anything at first, so that is the same for all.
             if k == 0 and first is not None:
                 known[0] = first
@@ -229,14 +227,18 @@ def _drawings(view: View, point: Point, effect: Effect, errors: FloatArray) -> d
         label = "probability of the predicted class" if score is None else region.score_label
     rule, positive = point.choice.rule, class_in_words(names[-1])
     threshold = rule.threshold
-    matrix = confusion(effect) * (view.whole.total / view.drawn.total)
+    kept, sums = effect.kept, effect.kept.class_sums
+    mass = kept.proba if kept.weight is None else kept.proba * kept.weight[:, None]
+    # The expected confusion matrix of what is kept, as the rule predicts it.
+    matrix = mass.T @ np.eye(len(names))[effect.prediction[~effect.withheld]]
+    matrix *= view.whole.total / view.drawn.total
     return {
         "region": region.in_words(positive),
         "rule": rule.in_words(positive),
         **confusions(matrix),
         "error_cost": float((matrix * errors).sum()),
         "threshold": threshold if threshold is None else min(max(threshold, 0.0), 1.0),
-        "proportions": proportions(effect.kept),
+        "proportions": (sums / sums.sum()).tolist() if sums.sum() > 0 else None,
         "histogram": histogram(effect, score, label, len(decisions)),
-        "roc": roc_points(effect.kept),
+        "roc": roc_points(kept),
     }

@@ -159,9 +159,13 @@ def _folds(
         score=selection.score if decisions.values is None else None,
         decision=selection.decision,
     )
-    halves = _halves(codes, rng)
-    for fitting, testing in (halves, halves[::-1]):
-        rows, labels, part = scores.part(fitting), codes[fitting], _part(weight, fitting)
+    # The rows of each class are dealt to two halves in turn, of at most so many rows in all.
+    order = rng.permutation(len(codes))[:MOST_ROWS]
+    order = order[np.argsort(codes[order], kind="stable")]
+    halves = order[::2], order[1::2]
+    weights = [None if weight is None else weight[half] for half in halves]
+    for fitting, testing in ((0, 1), (1, 0)):
+        rows, labels, part = scores.part(halves[fitting]), codes[halves[fitting]], weights[fitting]
         calibrator = clone(policy.calibrator.picked).set_params(scale=scores.scale)
         with warnings.catch_warnings():
             # That a half lacks a rare class is said with the back-test.
@@ -178,19 +182,8 @@ def _folds(
             seed=check_seed(0),
             level=decisions.level,
         )
-        proba = calibrator.compact_checked(scores.part(testing))
-        yield _Fold(given, proba, codes[testing], _part(weight, testing))
-
-
-def _part(weight: FloatArray | None, rows: IntArray) -> FloatArray | None:
-    return None if weight is None else weight[rows]
-
-
-def _halves(codes: IntArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """Deal the rows of each class to two halves in turn, of at most so many rows in all."""
-    order = rng.permutation(len(codes))[:MOST_ROWS]
-    order = order[np.argsort(codes[order], kind="stable")]
-    return order[::2], order[1::2]
+        proba = calibrator.compact_checked(scores.part(halves[testing]))
+        yield _Fold(given, proba, codes[halves[testing]], weights[testing])
 
 
 def _back_test(
@@ -198,7 +191,10 @@ def _back_test(
 ) -> dict[str, Any]:
     points = []
     for fold, shifted in zip(folds, _shifts(decisions, movable, rng), strict=True):
-        priors = _with_own_shares(shifted, fold.codes, movable)
+        # A class too small to be moved keeps the share it has.
+        own = np.bincount(fold.codes, minlength=len(movable)) / len(fold.codes)
+        priors = np.where(movable, 0.0, own)
+        priors[movable] = shifted * (1 - priors.sum())
         # Each row at most once: a batch of repeated rows would vary more than a real one does.
         present = np.unique(fold.codes)
         rows = shifted_rows(fold.codes, priors[present], replace=False, random_state=rng)
@@ -229,7 +225,7 @@ def _back_test(
 
 def _tested(fold: _Fold, rows: IntArray) -> dict[str, Any] | None:
     """Decide about a drawn batch without its labels, then compare with them."""
-    given, weight = fold.given, _part(fold.weight, rows)
+    given, weight = fold.given, None if fold.weight is None else fold.weight[rows]
     try:
         with warnings.catch_warnings():
             # What speaks against a simulated batch is no news about the real one.
@@ -241,8 +237,8 @@ def _tested(fold: _Fold, rows: IntArray) -> dict[str, Any] | None:
         # A draw that a shift cannot be told from says nothing about the others.
         return None
     kept, after = ~found.abstain, found.estimate.after
-    own, kept_weight = rows[kept], _part(fold.weight, rows[kept])
-    part = JudgedRows(fold.codes[own], found.proba[kept], found.columns[kept], kept_weight)
+    kept_weight = None if weight is None else weight[kept]
+    part = JudgedRows(fold.codes[rows[kept]], found.proba[kept], found.columns[kept], kept_weight)
     realised = part.value(given.metric)
     if not np.isfinite([realised, after.value]).all():
         return None
@@ -253,14 +249,6 @@ def _tested(fold: _Fold, rows: IntArray) -> dict[str, Any] | None:
         "realised": realised,
         "inside": after.holds(realised),
     }
-
-
-def _with_own_shares(shifted: FloatArray, codes: IntArray, movable: Mask) -> FloatArray:
-    """Return class proportions where a class too small to be moved keeps the share it has."""
-    own: FloatArray = np.bincount(codes, minlength=len(movable)) / len(codes)
-    priors = np.where(movable, 0.0, own)
-    priors[movable] = shifted * (1 - priors.sum())
-    return priors
 
 
 def _shifts(decisions: Decisions, movable: Mask, rng: np.random.Generator) -> list[FloatArray]:

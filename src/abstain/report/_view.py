@@ -7,7 +7,7 @@ noise of labels from less still, to be put around the value.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -30,97 +30,85 @@ MANY_ATOMS = 16_384
 FEW_ATOMS = 2_048
 
 
-@dataclass(frozen=True, eq=False)
-class Effect:
-    """What a choice does to a summary: predicted columns, and what is withheld."""
+class Effect(NamedTuple):
+    """What a choice does to a summary: predicted columns, what is withheld, and what is kept."""
 
     summary: BatchSummary
     prediction: IntArray
     withheld: Mask
-
-    @cached_property
-    def kept(self) -> BatchSummary:
-        """The part that is not withheld."""
-        return self.summary.only(~self.withheld)
+    kept: BatchSummary
 
 
 @dataclass(frozen=True, eq=False)
 class View:
     """A decided batch as the page sees it.
 
-    Parameters
+    Attributes
     ----------
     decisions : Decisions
         What was decided.
+    by_atoms : bool
+        Whether the atoms of two classes' p say all that choices are made on.
+    is_large : bool
+        Whether there are so many rows that less is shown of them.
+    proba : ndarray
+        The probabilities of the rows; of two classes one column, where that is all it takes.
+    whole : BatchSummary
+        What choices are made on.
+    rows : ndarray of int or None
+        The rows that stand for all of them; None where all are drawn.
+    drawn : BatchSummary
+        What pictures are drawn from.
+    few : BatchSummary
+        What labels are drawn for, as many as there are in all.
     """
 
     decisions: Decisions
+    by_atoms: bool
+    is_large: bool
+    proba: FloatArray
+    whole: BatchSummary
+    rows: IntArray | None
+    drawn: BatchSummary
+    few: BatchSummary
 
-    @property
-    def _by_atoms(self) -> bool:
-        decisions = self.decisions
-        if decisions.values is not None or len(decisions.classes) != 2:
-            return False
-        return decisions.metric.ranks or self.is_large
-
-    @property
-    def is_large(self) -> bool:
-        """Whether there are so many rows that less is shown of them."""
-        return len(self.decisions) > LARGE
-
-    @property
-    def proba(self) -> FloatArray:
-        """The probabilities of the rows; of two classes one column, where that is all it takes."""
-        return self.decisions.compact if self._by_atoms else self.decisions.proba
-
-    @cached_property
-    def whole(self) -> BatchSummary:
-        """What choices are made on."""
-        decisions = self.decisions
-        compact, weight = decisions.compact, decisions.sample_weight
-        if not self._by_atoms:
-            return RowSummary(decisions.proba, weight)
-        if self.is_large:
-            binned = summarise(compact, weight, bins=BINS)
-            capacity = binned.capacity(decisions.abstention_rate)
-            if decisions.metric.coarseness(binned, capacity) <= COARSE:
-                return binned
-        return summarise(compact, weight)
-
-    @cached_property
-    def rows(self) -> IntArray | None:
-        """The rows that stand for all of them; None where all are drawn."""
-        if self._by_atoms or len(self.decisions) <= FEW_ROWS:
-            return None
-        n = len(self.decisions)
-        # Each stands for a whole number of rows, so that as many labels can be drawn.
-        part = n // -(-n // FEW_ROWS)
-        return np.sort(np.random.default_rng(0).choice(n, part, replace=False))
-
-    @cached_property
-    def drawn(self) -> BatchSummary:
-        """What pictures are drawn from."""
-        return self.whole if self.rows is None else self.whole.only(self.rows)
-
-    @cached_property
-    def _label_sample(self) -> BatchSummary:
-        """What labels are drawn for, as many as there are in all."""
-        whole = self.whole
-        if self.rows is not None:
-            each = np.full(len(self.rows), round(len(self.decisions) / len(self.rows)))
-            weight = self.drawn.weight
-            return RowSummary(self.drawn.proba, each * (1.0 if weight is None else weight))
-        if not self._by_atoms or len(whole.atoms) <= MANY_ATOMS:
-            return self.drawn
-        few, _ = whole.atoms.compressed(FEW_ATOMS)
-        return BinarySummary(few, whole.n_rows, whole.counted, whole.lightest)
+    @classmethod
+    def of(cls, decisions: Decisions) -> Self:
+        """Return decisions as the page sees them."""
+        n, weight, metric = len(decisions), decisions.sample_weight, decisions.metric
+        is_large = n > LARGE
+        by_atoms = decisions.values is None and len(decisions.classes) == 2
+        by_atoms = by_atoms and (metric.ranks or is_large)
+        proba = decisions.compact if by_atoms else decisions.proba
+        rows = None
+        if by_atoms:
+            whole = summarise(proba, weight, bins=BINS if is_large else None)
+            if is_large:
+                capacity = whole.capacity(decisions.abstention_rate)
+                if not metric.coarseness(whole, capacity) <= COARSE:
+                    whole = summarise(proba, weight)
+            drawn = few = whole
+            if len(whole.atoms) > MANY_ATOMS:
+                atoms, _ = whole.atoms.compressed(FEW_ATOMS)
+                few = BinarySummary(atoms, whole.n_rows, whole.counted, whole.lightest)
+            return cls(decisions, by_atoms, is_large, proba, whole, rows, drawn, few)
+        drawn = few = whole = RowSummary(proba, weight)
+        if n > FEW_ROWS:
+            # Each stands for a whole number of rows, so that as many labels can be drawn.
+            part = n // -(-n // FEW_ROWS)
+            rows = np.sort(np.random.default_rng(0).choice(n, part, replace=False))
+            drawn = whole.only(rows)
+            each = np.full(part, round(n / part)) * (1.0 if weight is None else drawn.weight)
+            few = RowSummary(drawn.proba, each)
+        return cls(decisions, by_atoms, is_large, proba, whole, rows, drawn, few)
 
     def effect(self, choice: Choice, prediction: IntArray, withheld: Mask) -> Effect:
         """Return what is drawn of a choice, given what it does to the rows."""
-        if self._by_atoms:
-            return Effect(self.drawn, *choice.apply(self.drawn.proba))
-        rows = slice(None) if self.rows is None else self.rows
-        return Effect(self.drawn, prediction[rows], withheld[rows])
+        if self.by_atoms:
+            prediction, withheld = choice.apply(self.drawn.proba)
+        elif self.rows is not None:
+            prediction, withheld = prediction[self.rows], withheld[self.rows]
+        return Effect(self.drawn, prediction, withheld, self.drawn.only(~withheld))
 
     def score(self, region: Region, effect: Effect) -> FloatArray | None:
         """Return what withholding is worth, of each that is drawn; None of a window."""
@@ -141,7 +129,7 @@ class View:
         n_draws : int, optional
             How many draws are enough; all that there are, where not given.
         """
-        few, metric, level = self._label_sample, self.decisions.metric, self.decisions.level
+        few, metric, level = self.few, self.decisions.metric, self.decisions.level
         if len(few.proba) != len(self.drawn.proba):
             decided = point.choice.apply(few.proba)
         if decided[1].all():

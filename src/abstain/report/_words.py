@@ -39,11 +39,11 @@ def metric_title(metric: Metric) -> str:
     found = re.fullmatch(r"([^@=:]+)@([^=]+)=([0-9.eE+-]+)", name)
     if found:
         what, where, level = found.groups()
-        return f"{_spaced(what)} at {float(level) * 100:g}% {_spaced(where)}"
+        return f"{what} at {float(level) * 100:g}% {where}".replace("-", " ")
     head, colon, argument = name.partition(":")
     if head == "kappa" and colon:
         return f"{argument} kappa"
-    return _TITLES.get(head, _spaced(head)) + (f" ({argument})" if colon else "")
+    return _TITLES.get(head, head.replace("-", " ")) + (f" ({argument})" if colon else "")
 
 
 def percent(share: float) -> str:
@@ -121,28 +121,24 @@ def headline(
     if not np.isfinite(value):
         return f"{first} The {title} of the rest is not defined."
     if decimals(before) == decimals(value) or not np.isfinite(before):
-        change = f"is {decimals(value)}"
+        change = "is"
     else:
         verb = "rises" if value > before else "falls"
-        change = f"{verb} from {decimals(before)} to {decimals(value)}"
+        change = f"{verb} from {decimals(before)} to"
     mark = "; the back-test says this is too narrow" if too_narrow else ""
-    return f"{first} Estimated {title} {change} ({_interval(after)}{mark})."
+    return f"{first} Estimated {title} {change} {value_in_words(after, mark)}."
 
 
-def value_in_words(estimated: EstimatedValue) -> str:
-    """Return an estimate with its interval.
+def value_in_words(estimated: EstimatedValue, mark: str = "") -> str:
+    """Return an estimate with its interval, and a mark behind that.
 
     Examples
     --------
     >>> value_in_words(EstimatedValue(0.9, (0.88, 0.92), 0.95))
     '0.900 (95% interval 0.880 to 0.920)'
     """
-    return f"{decimals(estimated.value)} ({_interval(estimated)})"
-
-
-def _interval(estimated: EstimatedValue) -> str:
-    low, high = (decimals(end) for end in estimated.interval)
-    return f"{percent(estimated.level)} interval {low} to {high}"
+    value, low, high = (decimals(one) for one in (estimated.value, *estimated.interval))
+    return f"{value} ({percent(estimated.level)} interval {low} to {high}{mark})"
 
 
 def class_in_words(label: str) -> str:
@@ -154,10 +150,6 @@ def class_in_words(label: str) -> str:
     ('ill', 'class 1')
     """
     return f"class {label}" if label.lstrip("-").isdigit() else label
-
-
-def _spaced(name: str) -> str:
-    return name.replace("-", " ")
 
 
 def verdict_on_shift(
