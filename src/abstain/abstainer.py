@@ -31,7 +31,7 @@ from abstain._inputs import (
     read_scores,
     row_roles,
 )
-from abstain._kernels.adapt import adapted_compact
+from abstain._kernels.proportions import adapted
 from abstain._logs import logger, stopwatch
 from abstain._numerics import Parameters, clone, raise_not_fitted
 from abstain._summariser import Summariser
@@ -338,7 +338,7 @@ class Abstainer(Parameters):
             found,
             None if roles.nothing else roles,
             everyone,
-            adapted_compact(apart, policy.ratios),
+            adapted(apart, policy.ratios),
             scores=values,
             frame=read.source,
             carried=read.others,
@@ -496,8 +496,8 @@ class Abstainer(Parameters):
     ) -> FloatArray:
         """Return the variance of each row over draws, each calibrated and adapted."""
         calibrator = self.calibrator_.picked
-        adapted = (
-            adapted_compact(
+        drawn = (
+            adapted(
                 calibrator.compact(
                     roles.scored(read_scores(sample, self.order_, scale=self.scale).values)
                 ),
@@ -505,7 +505,7 @@ class Abstainer(Parameters):
             )
             for sample in score_samples
         )
-        values = scores.dropout_variance(adapted)
+        values = scores.dropout_variance(drawn)
         check_same_length(scores=roles.at, score_samples=values)
         return values
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from abstain._inputs import FloatArray
-from abstain._kernels._threads import over_rows
+from abstain._kernels._pieces import over_rows
 
 # This many labels are drawn at a time.
 _LABELS_AT_A_TIME = 2**18

@@ -10,7 +10,7 @@ from bisect import bisect_left
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels._threads import over_rows, summed_over_rows
+from abstain._kernels._pieces import over_rows, summed_over_rows
 from abstain._numerics import first_of_kind
 
 # Fewer ties than one in this many are few.

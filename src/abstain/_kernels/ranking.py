@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels._threads import over_rows
+from abstain._kernels._pieces import over_rows
 from abstain._kernels.atoms import ATOMS_AT_A_TIME
 from abstain._numerics import ROUNDING
 

@@ -30,7 +30,7 @@ from abstain._inputs import (
     read_scores,
     row_roles,
 )
-from abstain._kernels.adapt import adapted_compact
+from abstain._kernels.proportions import adapted
 from abstain._logs import logger
 from abstain._numerics import clopper_pearson
 from abstain._schema import (
@@ -403,7 +403,7 @@ class Policy:
         return read_scores(scores, self.order, scale=self.calibrator.scale)
 
     def _adapted(self, calibrated: FloatArray) -> FloatArray:
-        return adapted_compact(calibrated, self.ratios, out=calibrated)
+        return adapted(calibrated, self.ratios, out=calibrated)
 
     def adapt(
         self,

@@ -25,7 +25,7 @@ from abstain._inputs import (
     float_array,
     shown,
 )
-from abstain._kernels.adapt import adapted
+from abstain._kernels.proportions import adapted
 from abstain._numerics import Parameters, clone, gamma_draws, raise_not_fitted, resampled_weight
 from abstain.exceptions import NotIdentifiable
 from abstain.shift._replicated import importance_by_score

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels.adapt import adapted_positive
 from abstain._kernels.atoms import binned, prefix_sums, ties_counted, ties_summed, window_ends
+from abstain._kernels.proportions import adapted
 from abstain._kernels.ranking import pairs_won, precision_sums
 from abstain._numerics import kind_width
 
@@ -165,15 +165,15 @@ class Atoms:
         place, these atoms are lost: their memory is used again.
         """
         if self.upper is None:
-            moved = adapted_positive(self.p, ratios, out=self.p if in_place else None)
+            moved = adapted(self.p, ratios, out=self.p if in_place else None)
             mass = moved if self.equal_weight == 1.0 else self.weight * moved
             if (moved[1:] < moved[:-1]).any():
                 # Neighbours may swap places by a rounding.
                 order = np.argsort(moved, kind="stable")
                 return type(self)(*ties_summed(moved[order], self.weight[order], mass[order]))
             return type(self)(*ties_summed(moved, self.weight, mass))
-        mass = self.weight * adapted_positive(self.positive / self.weight, ratios)
-        lower, upper = (adapted_positive(edge, ratios) for edge in (self.p, self.upper))
+        mass = self.weight * adapted(self.positive / self.weight, ratios)
+        lower, upper = (adapted(edge, ratios) for edge in (self.p, self.upper))
         return type(self)(lower, self.weight, mass, upper)
 
     @property

@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, Mask, both_columns, whole_rows
-from abstain._kernels.adapt import adapted, adapted_positive
+from abstain._kernels.proportions import adapted
 from abstain._kernels.softmax import scaled_softmax
 from abstain.summaries._atoms import Atoms, Windows
 
@@ -220,7 +220,7 @@ class RowSummary(BatchSummary):
     def adapted(self, ratios: FloatArray, *, in_place: bool = False) -> Self:
         """Return the rows adapted one by one, two classes by the positive one's probability."""
         if self.rows.shape[1] == 2:
-            p = adapted_positive(np.ascontiguousarray(self.rows[:, 1]), ratios)
+            p = adapted(np.ascontiguousarray(self.rows[:, 1]), ratios)
             return replace(self, rows=both_columns(p))
         return replace(self, rows=adapted(self.rows, ratios, self.rows if in_place else None))
 
