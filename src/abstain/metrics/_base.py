@@ -434,7 +434,7 @@ class Metric(Parameters, ABC):
             columns = prediction[drawn]
             try:
                 observed = self.observed_on(labelled.codes[drawn], scored, columns)
-                expected = self.observed_on(_drawn_labels(believed.rows, rng), scored, columns)
+                expected = self.observed_on(_drawn_labels(believed.proba, rng), scored, columns)
             except ValueError:
                 # A draw may have one class alone, of which the metric says nothing.
                 continue

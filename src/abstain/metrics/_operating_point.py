@@ -46,7 +46,11 @@ class OperatingPointMetric(RankingMetric):
     def _values_of_masses(
         self, p: FloatArray, positive: FloatArray, negative: FloatArray
     ) -> FloatArray:
-        below = _below(positive), _below(negative)
+        nothing = np.zeros((len(positive), 1))
+        below = (
+            np.cumsum(np.hstack([nothing, positive]), axis=1),
+            np.cumsum(np.hstack([nothing, negative]), axis=1),
+        )
         t = self._thresholds_of_masses(p, below)
         rows = np.arange(len(t))
         total = below[0][:, -1], below[1][:, -1]
@@ -64,18 +68,6 @@ class OperatingPointMetric(RankingMetric):
         t = int(self._thresholds(atoms, window)[0])
         # Beyond the last atom nobody is predicted positive, whatever comes.
         return float(atoms.p[t]) if t < len(atoms) else float(np.nextafter(1.0, 2.0))
-
-
-def _below(mass: FloatArray) -> FloatArray:
-    """Return the mass below each boundary, of each row."""
-    return np.cumsum(np.concatenate([np.zeros((len(mass), 1)), mass], axis=1), axis=1)
-
-
-def boundaries_reaching(below: FloatArray, level: float) -> IntArray:
-    """Return for each row the first boundary with this share of its mass below."""
-    need = (level - LEVEL_TOLERANCE) * below[:, -1:]
-    boundaries: IntArray = np.minimum((below < need).sum(axis=1), below.shape[1] - 1)
-    return boundaries
 
 
 def boundaries_keeping(below: FloatArray, level: float) -> IntArray:
@@ -106,14 +98,15 @@ def touching_windows(atoms: Atoms, capacity: float, level: float) -> Windows:
         len(atoms) <= MOST_WINDOWS or atoms.weight.max() > _NEARLY_EQUAL * atoms.weight.mean()
     ):
         return atoms.windows(capacity)
-    negative = atoms.negative_below
+    negative, last = atoms.negative_below, atoms.last_start(capacity)
 
     def holds(start: int) -> bool:
-        end = int(atoms.windows_from(start, start + 1, capacity).ends[0])
+        end = int(atoms.windows_at(np.array([start]), capacity).ends[0])
         kept = negative[start] + (negative[-1] - negative[end])
         return bool(negative[start] >= (level - LEVEL_TOLERANCE) * kept)
 
-    first = bisect_left(range(atoms.last_start(capacity)), True, key=holds)
+    first = bisect_left(range(last), True, key=holds)
     if atoms.equal_weight is not None:
-        return atoms.windows_from(first, first + 1, capacity)
-    return atoms.windows_from(first - _NEIGHBOURS, first + _NEIGHBOURS, capacity)
+        return atoms.windows_at(np.array([first]), capacity)
+    starts = np.arange(max(first - _NEIGHBOURS, 0), min(first + _NEIGHBOURS, last + 1))
+    return atoms.windows_at(starts, capacity)

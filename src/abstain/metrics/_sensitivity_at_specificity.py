@@ -15,7 +15,6 @@ from abstain.metrics._operating_point import (
     Masses,
     OperatingPointMetric,
     boundaries_keeping,
-    boundaries_reaching,
     sensitivity_thresholds,
     touching_windows,
 )
@@ -86,7 +85,10 @@ class SensitivityAtSpecificity(OperatingPointMetric):
         )
 
     def _thresholds_of_masses(self, p: FloatArray, below: Masses) -> IntArray:
-        return boundaries_reaching(below[1], self.specificity)
+        # The first boundary with this share of the negatives below.
+        negative = below[1]
+        need = (self.specificity - LEVEL_TOLERANCE) * negative[:, -1:]
+        return np.asarray(np.minimum((negative < need).sum(axis=1), negative.shape[1] - 1))
 
     def _rate(self, above: Masses, kept: Masses) -> FloatArray:
         return above[0] / kept[0]
