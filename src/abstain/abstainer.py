@@ -472,7 +472,7 @@ class Abstainer(Parameters):
             calibrator=self.calibrator_.picked,
             **rule_of(found),
             metric=self.metric_,
-            selection=self._selection.plain().settled(found.choice),
+            selection=self._selection.settled(found.choice),
             # A fitted estimator holds the batch; the policy needs to know only how to estimate.
             shift=clone(shift.get(self.shift)),
             source=self._labelled.compact(),
