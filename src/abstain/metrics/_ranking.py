@@ -434,7 +434,9 @@ class RankingMetric(Metric):
         return float(np.nan_to_num(0.5 * max(abs(moved), abs(kept)), nan=np.inf))
 
     def atoms_of(self, summary: BatchSummary) -> Atoms:
-        return summary.ranked(None if self.bins == "auto" else self.bins)
+        if self.bins is None or isinstance(self.bins, str):
+            return summary.atoms
+        return summary.in_bins(self.bins)
 
     def _value(self, atoms: Atoms) -> float:
         return float(self.safe_values(atoms, NOTHING)[0])

@@ -68,8 +68,8 @@ class BatchSummary(ABC):
         """The same, of two classes the probability of the positive one where that is at hand."""
         return self.proba
 
-    def ranked(self, bins: int | None) -> Atoms:
-        """Return the atoms; where rows are at hand, summed in so many bins if that is asked."""
+    def in_bins(self, bins: int) -> Atoms:
+        """Return the atoms; where rows are at hand, summed in so many bins."""
         return self.atoms
 
     def capacity(self, budget: float) -> float:
@@ -196,10 +196,8 @@ class RowSummary(BatchSummary):
         p = np.ascontiguousarray(self.proba[:, 1])
         return Atoms.from_proba(p, sample_weight=self.weight)
 
-    def ranked(self, bins: int | None) -> Atoms:
-        """Return the atoms, exact or in bins."""
-        if bins is None:
-            return self.atoms
+    def in_bins(self, bins: int) -> Atoms:
+        """Return the atoms of rows summed in bins."""
         p = np.ascontiguousarray(self.proba[:, 1])
         return Atoms.from_proba(p, sample_weight=self.weight, bins=bins)
 
