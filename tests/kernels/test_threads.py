@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from abstain._kernels import (
-    atom_labels,
     atoms,
     confusion,
     label_draws,
@@ -152,8 +151,8 @@ def of_atoms(p, weight):
         ranking.precision_sums(positive, total),
         *ranking.masses_above(positive, *windows, thresholds),
         *atoms.binned(p, weight, NOTHING, 1024),
-        atom_labels.drawn_positives(weight, p, 0, 3, 1),
-        atom_labels.drawn_positives(np.ones(len(p)), p, 0, 3, 1),
+        atoms.drawn_positives(weight, p, 0, 3, 1),
+        atoms.drawn_positives(np.ones(len(p)), p, 0, 3, 1),
     ]
 
 

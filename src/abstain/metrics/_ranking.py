@@ -24,7 +24,7 @@ from abstain._inputs import (
     check_seed,
     float_array,
 )
-from abstain._kernels.atom_labels import drawn_masses
+from abstain._kernels.atoms import drawn_masses
 from abstain._kernels.ranking import best_window, undefined_windows
 from abstain._numerics import first_of_kind, gamma_draws
 from abstain.metrics._base import Decision, Metric, Point
