@@ -32,7 +32,7 @@ from abstain._inputs import (
     read_scores,
     row_roles,
 )
-from abstain._kernels.adapt import adapted_compact
+from abstain._kernels.proportions import adapted
 from abstain._logs import logger, stopwatch
 from abstain._numerics import Parameters, clone, raise_not_fitted
 from abstain._summariser import Summariser
@@ -347,7 +347,7 @@ class Abstainer(Parameters):
             found,
             None if roles.nothing else roles,
             everyone,
-            None if apart is None else adapted_compact(apart, policy.ratios),
+            None if apart is None else adapted(apart, policy.ratios),
             scores=values,
             frame=read.source,
             carried=read.others,
@@ -481,7 +481,7 @@ class Abstainer(Parameters):
             calibrator=self.calibrator_.picked,
             **rule_of(found),
             metric=self.metric_,
-            selection=self._selection.plain().settled(found.choice),
+            selection=self._selection.settled(found.choice),
             # A fitted estimator holds the batch; the policy needs to know only how to estimate.
             shift=clone(shift.get(self.shift)),
             source=self._labelled.compact(),
@@ -505,8 +505,8 @@ class Abstainer(Parameters):
     ) -> FloatArray:
         """Return the variance of each row over draws, each calibrated and adapted."""
         calibrator = self.calibrator_.picked
-        adapted = (
-            adapted_compact(
+        drawn = (
+            adapted(
                 calibrator.compact(
                     roles.scored(read_scores(sample, self.order_, scale=self.scale).values)
                 ),
@@ -514,7 +514,7 @@ class Abstainer(Parameters):
             )
             for sample in score_samples
         )
-        values = scores.dropout_variance(adapted)
+        values = scores.dropout_variance(drawn)
         check_same_length(scores=roles.at, score_samples=values)
         return values
 

@@ -37,7 +37,7 @@ from abstain.deciding import Given, calibrated, estimate_shift, warn_of, with_un
 from abstain.estimation import LEVEL, EstimatedValue, Replicates, drawn_rows
 from abstain.metrics import Metric
 from abstain.selection import Selection
-from abstain.shift import WORLDS, Assumption, ShiftEstimator
+from abstain.shift import Assumption, ShiftEstimator
 from abstain.summaries import summarise
 
 __all__ = ["estimate"]
@@ -240,7 +240,6 @@ def estimate(
     given = Given(labelled, how, next(iter(wanted.values())), Selection(), columns, seed, level)
     evidence = estimate_shift(given, summarise(proba, weight))
     batch = _Batch(proba, weight, predicted, predicted_val)
-    other = {world: evidence.alternative(world) for world in WORLDS}
     found = batch.values(wanted, given, evidence.ratios, evidence.replicates)
     assumption = evidence.assumption
     for name, one in found.items():
@@ -253,12 +252,11 @@ def estimate(
         priors=evidence.proportions(level).values,
         source_priors=evidence.estimator.source_priors_,
         assumption=assumption,
-        alternative=None
-        if other["nothing"] is None
-        else {
+        alternative={
             world: batch.values(wanted, given, evidence.ratios, replicates)
-            for world, replicates in other.items()
-        },
+            for world, replicates in evidence.worlds.items()
+        }
+        or None,
         positive=order.positive,
     )
 

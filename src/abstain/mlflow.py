@@ -131,6 +131,8 @@ def _figures(policy: Policy, decisions: Decisions | None) -> dict[str, float]:
             found |= {when: one.value, f"{when}_low": low, f"{when}_high": high}
     if policy.assumption is not None and policy.assumption.p_value is not None:
         found["label_shift_p"] = policy.assumption.p_value
+    if policy.assumption is not None and policy.assumption.worlds is not None:
+        found |= {f"world.{name}": share for name, share in policy.assumption.worlds.items()}
     for kind, priors in (("prior", policy.priors), ("source_prior", policy.source_priors)):
         for label, share in zip(policy.classes.tolist(), priors, strict=True):
             found[f"{kind}.{_as_key(label)}"] = float(share)

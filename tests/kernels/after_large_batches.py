@@ -15,7 +15,7 @@ import warnings
 import numpy as np
 
 from abstain import Abstainer
-from abstain._kernels import _threads
+from abstain._kernels import _pieces
 from abstain.calibration import TemperatureScaling
 from abstain.datasets import screening_clinic
 from abstain.shift import detect_shift
@@ -100,6 +100,6 @@ def at_the_end():
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     # So that several threads take part in batches that are not too large for a test.
-    _threads._PIECES_A_THREAD = 1
+    _pieces._PIECES_A_THREAD = 1
     globals()[sys.argv[1]](*sys.argv[2:])
     print("done", flush=True)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from abstain._kernels.atom_labels import drawn_positives
+from abstain._kernels.atoms import drawn_positives
 
 # One label; a few; rare among many; normal; nearly all; certain.
 BINOMIAL = [

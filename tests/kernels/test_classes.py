@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from abstain._kernels import adapt, confusion, mixture, softmax
+from abstain._kernels import confusion, proportions, softmax
 
 NOTHING = np.empty(0)
 ALL = np.empty(0, dtype=np.bool_)
@@ -96,7 +96,7 @@ def test_adapted_rows(shape):
     weights = rng.random(shape[1])
     weights[0] = 0.0
     proba[-1] = np.eye(shape[1])[0]  # vanishes
-    got = adapt.adapted(proba, weights)
+    got = proportions.adapted(proba, weights)
     for row, mine in zip(proba[:-1], got[:-1], strict=True):
         np.testing.assert_allclose(mine, row * weights / math.fsum(row * weights), rtol=1e-12)
     np.testing.assert_array_equal(got[-1], proba[-1])
@@ -168,31 +168,31 @@ def test_mixture_derivatives(shape, weighted):
     counts = weight if weighted else np.ones(len(proba))
     mixed = proba @ ratios
     share = proba / mixed[:, None]
-    value, gradient, hessian = mixture.mixture_derivatives(proba, weight, ratios)
+    value, gradient, hessian = proportions.mixture_derivatives(proba, weight, ratios)
     assert value == pytest.approx(np.average(np.log(mixed), weights=counts), rel=1e-10)
     np.testing.assert_allclose(gradient, np.average(share, axis=0, weights=counts), rtol=1e-10)
     outer = share[:, :, None] * share[:, None, :]
     np.testing.assert_allclose(hessian, np.average(outer, axis=0, weights=counts), rtol=1e-9)
     classes = np.average(share * ratios, axis=0, weights=counts)
     np.testing.assert_allclose(
-        mixture.expected_classes(proba, weight, ratios), classes, rtol=1e-10
+        proportions.expected_classes(proba, weight, ratios), classes, rtol=1e-10
     )
 
 
 def test_rows_that_the_ratios_rule_out():
     proba = np.array([[1.0, 0.0], [0.5, 0.5], [0.2, 0.8]])
     ratios = np.array([0.0, 2.0])
-    value, gradient, _ = mixture.mixture_derivatives(proba, NOTHING, ratios)
+    value, gradient, _ = proportions.mixture_derivatives(proba, NOTHING, ratios)
     assert value == -np.inf
     assert gradient == pytest.approx([(0.5 / 1.0 + 0.2 / 1.6) / 3, 1 / 3])
-    np.testing.assert_allclose(mixture.expected_classes(proba, NOTHING, ratios), [0.0, 1.0])
+    np.testing.assert_allclose(proportions.expected_classes(proba, NOTHING, ratios), [0.0, 1.0])
     # A row that does not count may be ruled out.
     weight = np.array([0.0, 1.0, 1.0])
-    value, *_ = mixture.mixture_derivatives(proba, weight, ratios)
+    value, *_ = proportions.mixture_derivatives(proba, weight, ratios)
     assert value == pytest.approx((math.log(1.0) + math.log(1.6)) / 2)
 
 
 def test_likelihoods_too_small_for_a_product():
     proba, ratios = np.full((9, 2), 0.5), np.full(2, 1e-150)
-    value, *_ = mixture.mixture_derivatives(proba, NOTHING, ratios)
+    value, *_ = proportions.mixture_derivatives(proba, NOTHING, ratios)
     assert value == pytest.approx(math.log(1e-150))

@@ -8,18 +8,16 @@ import numpy as np
 import pytest
 
 from abstain._kernels import (
-    adapt,
-    atom_labels,
     atoms,
     confusion,
     label_draws,
-    mixture,
+    proportions,
     ranking,
     row_hash,
     sampled_sensitivity,
     softmax,
 )
-from abstain._kernels._threads import n_threads, over_rows, summed_over_rows
+from abstain._kernels._pieces import n_threads, over_rows, summed_over_rows
 
 NOTHING = np.empty(0)
 ALL = np.empty(0, dtype=np.bool_)
@@ -113,14 +111,14 @@ def of_rows(proba, prediction, weight, gains):
         ),
         softmax.linear_softmax(logits, gains, bias),
         *softmax.linear_softmax_loss(logits, prediction, weight, gains, bias, 16),
-        adapt.adapted(proba, np.abs(slope)),
+        proportions.adapted(proba, np.abs(slope)),
         confusion.linear_gain(proba, prediction, gains),
         confusion.best_gain(proba, gains),
         confusion.expected_confusion(proba, prediction, weight, kept),
         *confusion.confusion_moments(proba, prediction, weight, kept),
         confusion.top_share(proba, 2),
-        *mixture.mixture_derivatives(proba, weight, np.abs(slope)),
-        mixture.expected_classes(proba, weight, np.abs(slope)),
+        *proportions.mixture_derivatives(proba, weight, np.abs(slope)),
+        proportions.expected_classes(proba, weight, np.abs(slope)),
         row_hash.row_numbers(proba, 3),
         label_draws.confusion_draws(proba, prediction, NOTHING, 0, 0, 3),
         label_draws.label_draw(proba, 0, 1),
@@ -153,8 +151,8 @@ def of_atoms(p, weight):
         ranking.precision_sums(positive, total),
         *ranking.masses_above(positive, *windows, thresholds),
         *atoms.binned(p, weight, NOTHING, 1024),
-        atom_labels.drawn_positives(weight, p, 0, 3, 1),
-        atom_labels.drawn_positives(np.ones(len(p)), p, 0, 3, 1),
+        atoms.drawn_positives(weight, p, 0, 3, 1),
+        atoms.drawn_positives(np.ones(len(p)), p, 0, 3, 1),
     ]
 
 
@@ -196,7 +194,7 @@ PER_ROW = {
     "log_softmax": lambda P, j, G: softmax.log_softmax(np.log(P)),
     "log_odds": lambda P, j, G: softmax.one_versus_rest_log_odds(np.log(P)),
     "linear_softmax": lambda P, j, G: softmax.linear_softmax(np.log(P), G, G[1]),
-    "adapted": lambda P, j, G: adapt.adapted(P, np.abs(G[0])),
+    "adapted": lambda P, j, G: proportions.adapted(P, np.abs(G[0])),
     "linear_gain": confusion.linear_gain,
     "best_gain": lambda P, j, G: confusion.best_gain(P, G),
     "top_share": lambda P, j, G: confusion.top_share(P, 3),

@@ -182,6 +182,9 @@ def scores_in(
     ``by_place`` several columns must be named by the classes, begin with ``p_`` or have no names:
     nothing else tells the score of a class from an id.
     """
+    if type(scores) is np.ndarray:
+        # Most are, and these have no names.
+        return Scores(scores)
     frame = _frame(scores)
     if frame is None:
         return Scores(as_array(scores), single=_own_name(getattr(scores, "name", None)))

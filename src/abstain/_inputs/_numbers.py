@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -79,29 +78,36 @@ def check_whole(value: Any, *, name: str, least: int = 1, most: int) -> int:
 
 def check_capacity(capacity: Any) -> float:
     """Return the largest weight that may be withheld, at least 0."""
-    rule = "at least 0, the largest weight that may be withheld"
-    return _number_where(lambda value: value >= 0, capacity, "capacity", rule)
+    value = number(capacity, "capacity")
+    if not value >= 0:
+        raise ValueError(
+            f"`capacity` must be at least 0, the largest weight that may be withheld; got "
+            f"{shown(capacity)}."
+        )
+    return value
 
 
 def check_number(value: float, *, name: str) -> float:
     """Return a finite number."""
-    return _number_where(math.isfinite, value, name, "finite")
+    found = number(value, name)
+    if not math.isfinite(found):
+        raise ValueError(f"`{name}` must be finite; got {shown(value)}.")
+    return found
 
 
 def check_fraction(value: float, *, name: str) -> float:
     """Return a number in [0, 1]."""
-    return _number_where(lambda fraction: 0 <= fraction <= 1, value, name, "in [0, 1]")
+    found = number(value, name)
+    if not 0 <= found <= 1:
+        raise ValueError(f"`{name}` must be in [0, 1]; got {shown(value)}.")
+    return found
 
 
 def check_level(value: float) -> float:
     """Return how often an interval is to hold, a number in (0, 1)."""
-    return _number_where(lambda level: 0 < level < 1, value, "level", "in (0, 1), such as 0.9")
-
-
-def _number_where(holds: Callable[[float], bool], value: Any, name: str, rule: str) -> float:
-    found = number(value, name)
-    if not holds(found):
-        raise ValueError(f"`{name}` must be {rule}; got {shown(value)}.")
+    found = number(value, "level")
+    if not 0 < found < 1:
+        raise ValueError(f"`level` must be in (0, 1), such as 0.9; got {shown(value)}.")
     return found
 
 

@@ -110,13 +110,15 @@ class RowRoles:
 
     def weights(self, sample_weight: ArrayLike | None) -> tuple[FloatArray | None, ...]:
         """Return the weights of all rows not dropped, and of those to be decided about."""
+        if sample_weight is None:
+            return None, None
         weight = check_sample_weight(sample_weight, n_rows=self.n_rows)
-        weight, part = self.left(weight), self.scored(weight)
-        if part is not None and len(part) and not part.any():
+        part = self.scored(weight)
+        if len(part) and not part.any():
             raise ValueError(
                 "`sample_weight` must not be zero for every row that has a score and no label."
             )
-        return weight, part
+        return self.left(weight), part
 
     def counts(self, weight: FloatArray | None, n_classes: int) -> FloatArray:
         """Return the weight of the known labels of each class."""
@@ -154,9 +156,12 @@ def row_roles(
     """
     if missing not in _MISSING:
         raise ValueError(f'`missing` must be "error", "refer" or "drop"; got {missing!r}.')
-    values, gaps = _gaps(values)
+    values = plain_array(values, "scores")
     n = len(values) if values.ndim else 0
-    codes = None
+    gaps = codes = None
+    # The least is NaN where anything is; to look for it takes no memory.
+    if values.dtype.kind == "f" and values.ndim in (1, 2) and np.isnan(values.min(initial=np.inf)):
+        gaps = np.isnan(values) if values.ndim == 1 else np.isnan(values).any(axis=1)
     if y_target is not None and classes is not None:
         codes = _known_codes(y_target, classes, n)
     if gaps is None:
@@ -175,19 +180,6 @@ def row_roles(
     return values, RowRoles(
         n, rows, gaps if gaps.any() else None, None if codes is None else codes[rows]
     )
-
-
-def _gaps(values: Any) -> tuple[NDArray[Any], Mask | None]:
-    """Return scores with NaN in every gap, and which rows have one; None for none."""
-    array = plain_array(values, "scores")
-    if array.dtype.kind != "f" or array.ndim not in (1, 2) or not array.size:
-        return array, None
-    # The least is NaN, and so not itself, where anything is; and it takes no memory.
-    least = array.min()
-    if least == least:
-        return array, None
-    gaps = np.isnan(array)
-    return array, gaps if array.ndim == 1 else gaps.any(axis=1)
 
 
 def _known_codes(y_target: ArrayLike, classes: NDArray[Any], n: int) -> IntArray | None:

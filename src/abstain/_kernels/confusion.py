@@ -6,8 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels._columns import columns_of, first_highest, rows_at_a_time
-from abstain._kernels._threads import over_rows, summed_over_rows
+from abstain._kernels._pieces import (
+    columns_of,
+    first_highest,
+    over_rows,
+    rows_at_a_time,
+    summed_over_rows,
+)
 from abstain._numerics import ROUNDING
 
 # Up to this many classes a product with their indicators is faster than sorting by class.

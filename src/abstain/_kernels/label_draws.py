@@ -8,9 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels._columns import columns_of
-from abstain._kernels._threads import over_rows, summed_over_rows
-from abstain._kernels.atom_labels import generator, labels_of
+from abstain._kernels._pieces import columns_of, over_rows, summed_over_rows
+from abstain._kernels.atoms import generator, labels_of
 
 # Partial sums over draws that are held at a time.
 _PARTS = 8

@@ -7,37 +7,13 @@ from atom t on.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels._threads import over_rows
+from abstain._kernels._pieces import over_rows
 from abstain._kernels.atoms import ATOMS_AT_A_TIME
 from abstain._numerics import ROUNDING
-
-
-def _filled(
-    function: Callable[[slice], Any], n: int, dtype: Any = np.float64, out: Any = None
-) -> NDArray[Any]:
-    """Return an array filled in piece by piece, in its place where that is given."""
-    result = np.empty(n, dtype=dtype) if out is None else out
-
-    def fill(begin: int, end: int) -> None:
-        piece = slice(begin, end)
-        result[piece] = function(piece)
-
-    over_rows(fill, n, size=ATOMS_AT_A_TIME)
-    return result
-
-
-def _gone(below: FloatArray, starts: IntArray, ends: IntArray, share: float) -> NDArray[np.bool_]:
-    """Tell for each window whether at most this share of a mass is left beside it."""
-    total = below[-1]
-    gone: NDArray[np.bool_] = below[starts] + (total - below[ends]) <= share * total
-    return gone
 
 
 def undefined_windows(
@@ -48,12 +24,16 @@ def undefined_windows(
     shares: tuple[float, float],
 ) -> NDArray[np.bool_]:
     """Tell for each window whether it leaves at most these shares of positives or negatives."""
+    undefined = np.zeros(len(starts), dtype=np.bool_)
 
-    def undefined(piece: slice) -> NDArray[np.bool_]:
-        windows = starts[piece], ends[piece]
-        return _gone(positive, *windows, shares[0]) | _gone(negative, *windows, shares[1])
+    def mark(begin: int, end: int) -> None:
+        start, stop = starts[begin:end], ends[begin:end]
+        for below, share in zip((positive, negative), shares, strict=True):
+            left = below[start] + (below[-1] - below[stop])
+            undefined[begin:end] |= left <= share * below[-1]
 
-    return _filled(undefined, len(starts), np.bool_)
+    over_rows(mark, len(starts), size=ATOMS_AT_A_TIME)
+    return undefined
 
 
 def best_window(
@@ -77,7 +57,7 @@ def best_window(
         first = np.flatnonzero(part >= highest - ROUNDING)[:1]
         for candidates in (first, np.flatnonzero(part > -np.inf)):
             windows = starts[begin:end][candidates], ends[begin:end][candidates]
-            gone = _gone(positive, *windows, shares[0]) | _gone(negative, *windows, shares[1])
+            gone = undefined_windows(positive, negative, *windows, shares)
             candidates = candidates[~gone]
             if len(candidates):
                 left = part[candidates]
@@ -120,14 +100,13 @@ def pairs_won(positive: FloatArray, negative: FloatArray) -> FloatArray:
     """
     pairs = np.zeros(len(positive))
 
-    def won(piece: slice) -> FloatArray:
-        upper, lower = positive[1:][piece], positive[:-1][piece]
-        won = upper - lower
+    def fill(begin: int, end: int) -> None:
+        won = positive[begin + 1 : end + 1] - positive[begin:end]
         won *= 0.5
-        won *= negative[:-1][piece] + negative[1:][piece]
-        return won
+        won *= negative[begin:end] + negative[begin + 1 : end + 1]
+        pairs[begin + 1 : end + 1] = won
 
-    _filled(won, len(pairs) - 1, out=pairs[1:])
+    over_rows(fill, len(pairs) - 1, size=ATOMS_AT_A_TIME)
     np.cumsum(pairs[1:], out=pairs[1:])
     return pairs
 
@@ -136,17 +115,18 @@ def auroc_windows(
     positive: FloatArray, negative: FloatArray, pairs: FloatArray, starts: IntArray, ends: IntArray
 ) -> FloatArray:
     """Return the auROC after each window is withheld (the paper's Algorithms 2 and 3)."""
+    values = np.empty(len(starts))
 
-    def auroc(piece: slice) -> FloatArray:
-        start, end = starts[piece], ends[piece]
-        withheld = negative[end] - negative[start]
-        above = positive[-1] - positive[end]
-        kept = pairs[start] + (pairs[-1] - pairs[end]) - above * withheld
+    def fill(begin: int, end: int) -> None:
+        start, stop = starts[begin:end], ends[begin:end]
+        withheld = negative[stop] - negative[start]
+        above = positive[-1] - positive[stop]
+        kept = pairs[start] + (pairs[-1] - pairs[stop]) - above * withheld
         above += positive[start]
-        value: FloatArray = kept / (above * (negative[-1] - withheld))
-        return value
+        values[begin:end] = kept / (above * (negative[-1] - withheld))
 
-    return _filled(auroc, len(starts))
+    over_rows(fill, len(starts), size=ATOMS_AT_A_TIME)
+    return values
 
 
 def _first_reaching(values: FloatArray, need: FloatArray) -> IntArray:
@@ -164,18 +144,19 @@ def specificity_thresholds(
     negative: FloatArray, starts: IntArray, ends: IntArray, level: float
 ) -> IntArray:
     """Return the lowest threshold that keeps the specificity after each window is withheld."""
+    thresholds = np.empty(len(starts), dtype=np.intp)
 
-    def threshold(piece: slice) -> IntArray:
-        start, end = starts[piece], ends[piece]
+    def fill(begin: int, end: int) -> None:
+        start, stop = starts[begin:end], ends[begin:end]
         below = negative[start]
-        withheld = negative[end] - below
+        withheld = negative[stop] - below
         need = level * (negative[-1] - withheld)
         left = below >= need
         found = _first_reaching(negative, np.where(left, need, need + withheld))
-        chosen: IntArray = np.where(left, np.minimum(found, start), np.maximum(found, end))
-        return chosen
+        thresholds[begin:end] = np.where(left, np.minimum(found, start), np.maximum(found, stop))
 
-    return _filled(threshold, len(starts), np.intp)
+    over_rows(fill, len(starts), size=ATOMS_AT_A_TIME)
+    return thresholds
 
 
 def precision_thresholds(
@@ -188,26 +169,27 @@ def precision_thresholds(
     that gains enough is found in the running maximum.
     """
     n = len(positive) - 1
+    gain, thresholds = np.empty(n + 1), np.empty(len(starts), dtype=np.intp)
 
-    def gained(piece: slice) -> FloatArray:
-        above: FloatArray = (1 - level) * (positive[n] - positive[piece])
-        above -= level * (negative[n] - negative[piece])
-        return above
+    def gained(begin: int, end: int) -> None:
+        above: FloatArray = (1 - level) * (positive[n] - positive[begin:end])
+        above -= level * (negative[n] - negative[begin:end])
+        gain[begin:end] = above
 
-    gain = _filled(gained, n + 1)
+    over_rows(gained, n + 1, size=ATOMS_AT_A_TIME)
     highest = np.maximum.accumulate(gain)
     # The first threshold from each on that gains something without the window.
     following = np.where(gain >= 0, np.arange(n + 1), n)
     following = np.minimum.accumulate(following[::-1])[::-1]
 
-    def threshold(piece: slice) -> IntArray:
-        start, end = starts[piece], ends[piece]
-        need = gain[start] - gain[end]
+    def fill(begin: int, end: int) -> None:
+        start, stop = starts[begin:end], ends[begin:end]
+        need = gain[start] - gain[stop]
         left = highest[start] >= need
-        chosen: IntArray = np.where(left, _first_reaching(highest, need), following[end])
-        return chosen
+        thresholds[begin:end] = np.where(left, _first_reaching(highest, need), following[stop])
 
-    return _filled(threshold, len(starts), np.intp)
+    over_rows(fill, len(starts), size=ATOMS_AT_A_TIME)
+    return thresholds
 
 
 def partial_auroc_windows(
@@ -226,46 +208,49 @@ def partial_auroc_windows(
     """
     n = len(positive) - 1
     # From pairs counted at their positive to pairs counted at their negative.
-    turned = _filled(
-        lambda piece: (positive[n] - positive[piece]) * negative[piece] + pairs[piece], n + 1
-    )
+    turned, areas = np.empty(n + 1), np.empty(len(starts))
 
-    def area(piece: slice) -> FloatArray:
-        start, end, t = starts[piece], ends[piece], thresholds[piece]
-        withheld = positive[end] - positive[start]
-        kept = negative[start] + (negative[n] - negative[end])
+    def turn(begin: int, end: int) -> None:
+        above = positive[n] - positive[begin:end]
+        turned[begin:end] = above * negative[begin:end] + pairs[begin:end]
+
+    def fill(begin: int, end: int) -> None:
+        start, stop, t = starts[begin:end], ends[begin:end], thresholds[begin:end]
+        withheld = positive[stop] - positive[start]
+        kept = negative[start] + (negative[n] - negative[stop])
         # Above a threshold below the window lies the window; of one above it, nothing else.
         under = t <= start
-        beyond, low = np.where(under, end, t), np.minimum(t, start)
+        beyond, low = np.where(under, stop, t), np.minimum(t, start)
         beside = negative[start] - negative[low]
         inside = (turned[start] - turned[low]) - withheld * beside
         above_pairs = (turned[n] - turned[beyond]) + inside
         higher = (positive[n] - positive[beyond]) + (positive[start] - positive[low])
         rest = rate * kept - (negative[n] - negative[beyond]) - beside
-        atom = np.where(under | (t > end), t, start) - 1
+        atom = np.where(under | (t > stop), t, start) - 1
         cut = (atom >= 0) & (rest > 0)
         first = np.maximum(atom, 0)
         wide = negative[first + 1] - negative[first]
         part = np.where(cut & (wide > 0), np.minimum(rest / wide, 1.0), 0.0)
         slope = 0.5 * part * (positive[first + 1] - positive[first])
         above_pairs += part * wide * (higher + slope)
-        value: FloatArray = above_pairs / (kept * (positive[n] - withheld))
-        return value
+        areas[begin:end] = above_pairs / (kept * (positive[n] - withheld))
 
-    return _filled(area, len(starts))
+    over_rows(turn, n + 1, size=ATOMS_AT_A_TIME)
+    over_rows(fill, len(starts), size=ATOMS_AT_A_TIME)
+    return areas
 
 
 def precision_sums(positive: FloatArray, weight: FloatArray) -> FloatArray:
     """Return the positives at and above each boundary, each times the precision at its atom."""
     over = np.zeros(len(positive))
+    n = len(positive) - 1
 
-    def precise(piece: slice) -> FloatArray:
-        lower = positive[:-1][piece]
-        mass = positive[1:][piece] - lower
-        precise: FloatArray = mass * (positive[-1] - lower) / (weight[-1] - weight[:-1][piece])
-        return precise
+    def fill(begin: int, end: int) -> None:
+        lower = positive[begin:end]
+        mass = positive[begin + 1 : end + 1] - lower
+        over[begin:end] = mass * (positive[n] - lower) / (weight[n] - weight[begin:end])
 
-    _filled(precise, len(over) - 1, out=over[:-1])
+    over_rows(fill, n, size=ATOMS_AT_A_TIME)
     np.cumsum(over[-2::-1], out=over[-2::-1])
     return over
 
@@ -305,7 +290,7 @@ def _average_precision_alike(
 ) -> FloatArray:
     """Return the values of windows that withhold the same weight."""
     reach = int(starts[-1])
-    slope, constant = np.zeros(reach + 1), np.zeros(reach + 1)
+    slope, constant, values = np.zeros(reach + 1), np.zeros(reach + 1), np.empty(len(starts))
 
     def terms(begin: int, end: int) -> None:
         lower = positive[begin:end]
@@ -315,14 +300,15 @@ def _average_precision_alike(
         slope[begin + 1 : end + 1] = share
         constant[begin + 1 : end + 1] = share * (positive[-1] - lower)
 
-    def averages(piece: slice) -> FloatArray:
-        start, stop = starts[piece], ends[piece]
+    def averages(begin: int, end: int) -> None:
+        start, stop = starts[begin:end], ends[begin:end]
         withheld = positive[stop] - positive[start]
         value: FloatArray = over[stop] + constant[start] - withheld * slope[start]
         value /= positive[-1] - withheld
-        return value
+        values[begin:end] = value
 
     over_rows(terms, reach, size=ATOMS_AT_A_TIME)
     for sums in (slope, constant):
         np.cumsum(sums, out=sums)
-    return _filled(averages, len(starts))
+    over_rows(averages, len(starts), size=ATOMS_AT_A_TIME)
+    return values

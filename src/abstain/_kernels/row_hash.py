@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray
-from abstain._kernels._columns import columns_of, rows_at_a_time
-from abstain._kernels._threads import over_rows
+from abstain._kernels._pieces import columns_of, over_rows, rows_at_a_time
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
 

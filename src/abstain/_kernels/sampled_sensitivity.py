@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels._jit import compiled
-from abstain._kernels._threads import over_rows
-from abstain._kernels.atom_labels import drawn_positives
+from abstain._kernels._pieces import over_rows
+from abstain._kernels.atoms import drawn_positives
 
 # Unsigned, because an index that cannot be negative is looked up in half the time.
 Counts = NDArray[np.uint32]

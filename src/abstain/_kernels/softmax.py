@@ -13,8 +13,13 @@ from collections.abc import Callable
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels._columns import by_columns, columns_of, first_highest, rows_at_a_time
-from abstain._kernels._threads import summed_over_rows
+from abstain._kernels._pieces import (
+    by_columns,
+    columns_of,
+    first_highest,
+    rows_at_a_time,
+    summed_over_rows,
+)
 
 # Numbers in one piece of a fit of many classes, so that what is between stays in near cache.
 _AT_A_TIME = 65_536

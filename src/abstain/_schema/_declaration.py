@@ -162,6 +162,9 @@ CHECK: dict[str, Kind] = {
     "degrees_of_freedom": Whole(0),
     "level?": SHARE,
 }
+WORLDS: dict[str, Kind] = {
+    "nothing": SHARE, "label": SHARE, "scores": SHARE, "both": SHARE,
+}  # fmt: skip
 # Version 0.1 stored the check alone.
 ASSUMPTION: Keys = {
     "assumed": OneOf(
@@ -170,7 +173,8 @@ ASSUMPTION: Keys = {
     "check": Either(null=None, object=CHECK),
     "doubts": ListOf(Text(10_000)),
     "n_labels?": Whole(0),
-    "weights?": Numbers((4,), low=0, high=1),
+    "worlds?": Either(null=None, object=WORLDS),
+    "explained?": Either(null=None, number=SHARE),
 }
 
 COST: Keys = {

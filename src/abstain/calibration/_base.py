@@ -28,7 +28,7 @@ from abstain._inputs import (
     one_column,
     rows_of,
 )
-from abstain._kernels._threads import over_rows
+from abstain._kernels._pieces import over_rows
 from abstain._numerics import Parameters, raise_not_fitted
 from abstain.exceptions import RepairWarning, warn_user
 

@@ -38,7 +38,7 @@ def _facts() -> dict[str, Any]:
     import platform
 
     from abstain import __version__
-    from abstain._kernels._threads import n_threads
+    from abstain._kernels._pieces import n_threads
     from abstain.cli._warm_up import cache_facts
 
     return {

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from abstain._kernels._threads import n_threads
+from abstain._kernels._pieces import n_threads
 from abstain._numerics import rate_bar
 from abstain.arrow import RowSample, ahead, sample_decisions
 from abstain.cli._stream import Stream

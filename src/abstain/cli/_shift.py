@@ -11,6 +11,9 @@ from abstain.cli import _options as option
 from abstain.cli._printable import in_a_line
 from abstain.cli._values import check_with
 
+# How often the intervals of the proportions are to hold.
+_CONFIDENCE = 0.9
+
 
 def _estimator(name: str) -> Any:
     from abstain import shift as shifts
@@ -59,14 +62,20 @@ def shift(
     new = read_predictions(batch, columns.of_batch, reading, scale=method.scale)
     classes = classes_of(source, columns.positive)
     calibrator, labelled, proba, order = calibrate_both(source, new, method, classes)
-    moved = shift_facts(estimator, labelled, summarise(proba), order.classes.tolist())
+    summary, names = summarise(proba), order.classes.tolist()
+    estimator.fit_summaries(labelled, summary)
+    before, now = estimator.source_priors_, estimator.priors_
+    moved = shift_facts(labelled, summary, names, before, now)
     found = {
         "rows": {"validation": len(labelled.proba), "target": len(proba)},
         "calibration": calibrator.name,
         "positive": order.positive,
-        "classes": moved["classes"],
+        "classes": names,
         "priors": {
-            side: moved[side] for side in ("validation", "target", "interval", "confidence")
+            "validation": before.tolist(),
+            "target": now.tolist(),
+            "interval": estimator.priors_interval(_CONFIDENCE).tolist(),
+            "confidence": _CONFIDENCE,
         },
         "test": moved["test"],
         "check": moved["check"],

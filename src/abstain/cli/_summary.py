@@ -18,17 +18,21 @@ from abstain.decisions import Decisions
 # Of more classes than this those are shown whose proportion moved most.
 _MANY_CLASSES = 10
 _SHOWN_CLASSES = 8
+# How probable a world is whose figures are given by themselves.
+_WORTH_A_LINE = 0.05
+_IF = {
+    "nothing": "nothing moved",
+    "label": "it is label shift",
+    "scores": "the scores alone moved",
+    "both": "class proportions and scores moved",
+}
 
 
 def facts(decisions: Decisions, *, stored: bool = False) -> dict[str, Any]:
     """Return what a run found as data; ``stored`` where the rule is one made before."""
     certificate, over = decisions.certificate, decisions.over_capacity
     assumed = decisions.assumption
-    other = None
-    if assumed is not None and assumed.contested and decisions.metric.known:
-        # The estimate under the other assumption, where that may be right as well.
-        estimate = decisions.alternative
-        other = estimate and {"assuming": assumed.otherwise(), **asdict(estimate)}
+    each = decisions.alternative if decisions.metric.known else None
     rule, last = decisions.choice.rule, class_in_words(decisions.classes[-1])
     predicts = in_a_line(rule.in_words(last))
     return {
@@ -49,7 +53,7 @@ def facts(decisions: Decisions, *, stored: bool = False) -> dict[str, Any]:
         "reached": decisions.reached,
         "certificate": certificate and certificate.to_dict(),
         "assumption": assumed and {**assumed.to_dict(), "summary": assumed.summary()},
-        "alternative": other,
+        "alternative": each and {world: asdict(one) for world, one in each.items()},
     }
 
 
@@ -83,7 +87,6 @@ def _why_not(decisions: Decisions) -> str:
     if assumption is None or not decisions.replicates:
         return f"{len(decisions):,} rows are too few to tell, or do not tell the classes apart"
     return {
-        "same-given-score": "label shift does not explain the scores, so nothing was adapted",
         "known-proportions": "they were given",
         "no-shift": "the rule takes them to stay as they are",
     }.get(assumption.assumed, "they cannot be told")
@@ -125,10 +128,11 @@ def lines(found: dict[str, Any]) -> list[str]:
         result += _certified(found["certificate"])
     if found["assumption"] is not None:
         result += ["", f"The estimates rest on this. {found['assumption']['summary']}"]
-        other = found["alternative"]
-        if other is not None:
-            before, after = (estimated(other[moment]) for moment in ("before", "after"))
-            result.append(f"{other['assuming']}: before {before}, after {after}")
+        worlds, each = found["assumption"].get("worlds"), found["alternative"]
+        likely = [name for name in each or () if worlds[name] >= _WORTH_A_LINE]
+        for name in likely if len(likely) > 1 else ():
+            before, after = (estimated(each[name][moment]) for moment in ("before", "after"))
+            result.append(f"  If {_IF[name]}: before {before}, after {after}")
     return result
 
 

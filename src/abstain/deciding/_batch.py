@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, RowRoles, both_columns
-from abstain._kernels.adapt import adapted, adapted_positive
+from abstain._kernels.proportions import adapted
 from abstain.calibration import Calibrator
 from abstain.metrics import Metric
 from abstain.regions import Choice
@@ -125,7 +125,7 @@ class Batch:
         It is the last use of the calibrated ones of two classes, whose place they take.
         """
         if self.rows.ndim == 1:
-            return adapted_positive(self.rows, ratios, out=self.rows)
+            return adapted(self.rows, ratios, out=self.rows)
         if self.at_hand and self.order is None:
             return now.compact
         return adapted(self.rows, ratios)

@@ -15,7 +15,7 @@ from abstain.estimation import LEVEL, Drawn, Estimate, Marks, Replicates, drawn_
 from abstain.exceptions import RepairWarning, warn_user
 from abstain.metrics import Metric
 from abstain.regions import Choice
-from abstain.shift import WORLDS, Assumption, World
+from abstain.shift import Assumption, World
 from abstain.summaries import BatchSummary, summarise
 
 
@@ -98,11 +98,11 @@ class Outcome:
     @cached_property
     def alternative(self) -> dict[World, Estimate] | None:
         """The same in each world, where several were weighed."""
-        if self.shift is None or self.shift.alternative("nothing") is None:
+        if self.shift is None or not self.shift.worlds:
             return None
         return {
-            world: self._drawn(self.shift.alternative(world)).estimate(self.level)
-            for world in WORLDS
+            world: self._drawn(replicates).estimate(self.level)
+            for world, replicates in self.shift.worlds.items()
         }
 
     def judged(self, *, figures: Estimate | None = None, **changes: Any) -> Self:

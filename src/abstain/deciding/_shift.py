@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 from abstain import shift as shifts
 from abstain._inputs import FloatArray
@@ -11,8 +14,8 @@ from abstain._numerics import clone
 from abstain.deciding._given import Given
 from abstain.estimation import Replicates, Resampled
 from abstain.exceptions import NotIdentifiable
-from abstain.shift import Assumption, AutoShift, KnownLabels, Proportions, ShiftEstimator, World
-from abstain.summaries import BatchSummary
+from abstain.shift import Assumption, KnownLabels, Proportions, ShiftEstimator, World
+from abstain.summaries import BatchSummary, LabelledSummary
 
 _logger = logger("flow")
 
@@ -28,59 +31,91 @@ class ShiftEvidence:
     ----------
     estimator : ShiftEstimator
         Fitted: the class proportions then and now.
-    assumption : Assumption
-        What that rests on, the evidence, and what speaks against it.
-    replicates : tuple of Replicates
-        What the data leave open, under each assumption that may be right, with its weight.
+    used : ndarray of shape (n_classes,)
+        New over old class proportions, as decisions adapt by them.
+    labelled : LabelledSummary
+        The validation data, calibrated.
+    summary : BatchSummary
+        The batch, calibrated and not adapted; of many rows lost once these are adapted in place.
+    sketch : (ndarray, ndarray)
+        Rows that stand for all of it, which stay, and their weights.
+    classes : sequence
+        The label of each column.
+    seed : int
+    known : KnownLabels or None
+        Further rows of the batch whose label is known.
     """
 
     estimator: ShiftEstimator
-    assumption: Assumption
-    replicates: tuple[Replicates, ...]
-    _open: _Open
+    used: FloatArray
+    labelled: LabelledSummary
+    summary: BatchSummary
+    sketch: tuple[FloatArray, FloatArray]
+    classes: Sequence[Any]
+    seed: int
+    known: KnownLabels | None = None
+
+    @cached_property
+    def assumption(self) -> Assumption:
+        """What it rests on, the evidence, and what speaks against it."""
+        draws = None
+        if self.estimator.weighed is None:
+            draws = self.replicates[0].moves.ratios[1:] * self.estimator.source_priors_
+            draws = draws / draws.sum(axis=1, keepdims=True)
+        found = shifts.assumption_of(
+            self.estimator, self.labelled, self.summary, self.classes, draws
+        )
+        if self.known is None:
+            return found
+        moves = max(self.replicates, key=lambda one: one.weight).moves
+        more = shifts.known_doubts(
+            self.known, self.summary, moves, classes=list(self.classes), seed=self.seed
+        )
+        return replace(found, doubts=(*found.doubts, *more), n_labels=self.known.n)
 
     @property
     def ratios(self) -> FloatArray:
         """New over old class proportions."""
         return self.estimator.weights_
 
+    @cached_property
+    def replicates(self) -> tuple[Replicates, ...]:
+        """What the data leave open, under each assumption that may be right, with its weight."""
+        return tuple(self._open(one.estimator, one.weight) for one in self.estimator.parts())
+
+    @cached_property
+    def worlds(self) -> dict[World, tuple[Replicates, ...]]:
+        """The same in each world alone; empty where they were not weighed."""
+        one_by_one = self.estimator.under.items()
+        return {world: (self._open(estimator, 1.0),) for world, estimator in one_by_one}
+
+    @cached_property
+    def _resampled(self) -> Resampled:
+        return Resampled.of(self.labelled, self.sketch, self.seed)
+
+    def _open(self, estimator: ShiftEstimator, weight: float) -> Replicates:
+        weighed = self.estimator.weighed
+        found = self._resampled.under(estimator, at=self.used)
+        if self.known is not None:
+            found = found.with_batch_rows(self.known.rows, estimator.weights_, self.seed)
+        return replace(found, weight=weight, unseen=0.0 if weighed is None else weighed.unseen)
+
     def proportions(self, level: float) -> Proportions:
         """Return the class proportions of the batch, pooled over what may have happened."""
         return shifts.pooled_proportions(
             [one.proportions for one in self.replicates],
             [one.weight for one in self.replicates],
-            self.estimator.source_priors_ * self.ratios,
+            self.estimator.source_priors_ * self.used,
             level,
         )
 
-    def alternative(self, world: World) -> tuple[Replicates, ...] | None:
-        """Return what is open in one world, where several were weighed."""
-        if not isinstance(self.estimator, AutoShift):
-            return None
-        return (self._open.replicates(self.estimator.under(world)),)
-
     @property
     def reads_rows(self) -> bool:
-        """Whether the rows it was estimated from are still read: other worlds of many classes.
+        """Whether the rows it was estimated from are still read: of many classes.
 
         Of few classes the sketch is enough.
         """
-        return isinstance(self.estimator, AutoShift) and len(self.ratios) > shifts.MANY_CLASSES
-
-
-@dataclass(frozen=True, eq=False)
-class _Open:
-    """What it takes to tell what the data leave open, under any assumption."""
-
-    resampled: Resampled
-    used: FloatArray
-    known: KnownLabels | None
-
-    def replicates(self, estimator: ShiftEstimator) -> Replicates:
-        found = self.resampled.under(estimator, at=self.used)
-        if self.known is None:
-            return found
-        return found.with_batch_rows(self.known.rows, estimator.weights_, self.resampled.seed)
+        return len(self.ratios) > shifts.MANY_CLASSES
 
 
 def estimate_shift(
@@ -113,26 +148,21 @@ def estimate_shift(
         raise NotIdentifiable(
             f"{error} These columns are the classes {these}.", error.columns
         ) from error
-    used = estimator.weights_ if used is None else used
-    resampled = Resampled.of(labelled, summary.sketch(SKETCH), given.seed)
-    left_open = _Open(resampled, used, known)
-    unseen = estimator.unseen_ if isinstance(estimator, AutoShift) else 0.0
-    replicates = tuple(
-        replace(left_open.replicates(part.estimator), weight=part.weight, unseen=unseen)
-        for part in estimator.parts()
+    evidence = ShiftEvidence(
+        estimator,
+        estimator.weights_ if used is None else used,
+        labelled,
+        summary,
+        summary.sketch(SKETCH),
+        names,
+        given.seed,
+        known,
     )
-    heaviest = max(replicates, key=lambda one: one.weight)
-    moves = heaviest.moves
-    draws = heaviest.proportions[1:]
-    assumption = shifts.assumption_of(estimator, labelled, summary, names, draws)
-    if known is not None:
-        more = shifts.known_doubts(known, summary, moves, classes=names, seed=given.seed)
-        assumption = replace(assumption, doubts=(*assumption.doubts, *more), n_labels=known.n)
     _logger.info(
         "shift %s: %s Proportions %s, then %s",
         given.shift.name,
-        assumption.summary(),
+        evidence.assumption.summary(),
         estimator.source_priors_,
         estimator.priors_,
     )
-    return ShiftEvidence(estimator, assumption, replicates, left_open)
+    return evidence

@@ -214,18 +214,19 @@ def drawn_rows(
     """
     if not replicates:
         still = _still(summary, metric.n_replicates)
-        before, after = metric.moved_draws(summary, *decided, still, seed)
-        parts = [(before, after)]
+        parts = [metric.moved_draws(summary, *decided, still, seed)]
     else:
         parts = [_drawn_under(metric, summary, decided, labelled, one, seed) for one in replicates]
+    before, after = (np.stack(side) for side in zip(*parts, strict=True))
     weight = summary.weight
     kept = np.count_nonzero(~decided[1]) if weight is None else weight[~decided[1]].sum()
     return Drawn(
-        *(np.stack(side) for side in zip(*parts, strict=True)),
-        weight=np.array([one.weight for one in replicates] or [1.0]),
-        rows=(float(summary.total), float(kept)),
-        bounds=metric.value_range,
-        unseen=max((one.unseen for one in replicates), default=0.0),
+        before,
+        after,
+        np.array([one.weight for one in replicates] or [1.0]),
+        (float(summary.total), float(kept)),
+        metric.value_range,
+        max((one.unseen for one in replicates), default=0.0),
     )
 
 

@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, both_columns
-from abstain._kernels.adapt import adapted
+from abstain._kernels.proportions import adapted
 from abstain._numerics import gamma_draws, kinds
 from abstain.shift import MANY_CLASSES, ShiftEstimator
 from abstain.summaries import LabelledReplicates, LabelledSummary, Moves, fewer
@@ -309,10 +309,12 @@ def _adapted(moved: FloatArray, ratios: FloatArray) -> FloatArray:
         positive = moved * ratios[:, 1:]
         total = (1 - moved) * ratios[:, :1]
         total += positive
-        return np.divide(positive, total, out=positive, where=total > 0)
+        np.divide(positive, total, out=positive, where=total > 0)
+        return positive
     found: FloatArray = moved * ratios[:, None, :]
     total = found.sum(axis=2, keepdims=True)
-    return np.divide(found, total, out=found, where=total > 0)
+    np.divide(found, total, out=found, where=total > 0)
+    return found
 
 
 def _recalibrated(

@@ -15,6 +15,10 @@ from abstain.metrics._confusion_solver import helps as helps
 from abstain.metrics._expected_cost import ExpectedCost
 from abstain.metrics._mcc import MatthewsCorrelation
 from abstain.metrics._net_benefit import NetBenefit
+from abstain.metrics._operating_point import (
+    SensitivityAtSpecificity,
+    SpecificityAtSensitivity,
+)
 from abstain.metrics._precision_at_recall import PrecisionAtRecall, RecallAtPrecision
 from abstain.metrics._precision_recall_f import F1, FBeta, Jaccard, Precision, Recall
 from abstain.metrics._ranking import RankingMetric
@@ -26,10 +30,6 @@ from abstain.metrics._registry import is_own as is_own
 from abstain.metrics._registry import to_dict as to_dict
 from abstain.metrics._registry import whole_name as whole_name
 from abstain.metrics._sampled_metric import SampledMetric
-from abstain.metrics._sensitivity_at_specificity import (
-    SensitivityAtSpecificity,
-    SpecificityAtSensitivity,
-)
 from abstain.metrics._top_k import TopKAccuracy
 from abstain.metrics._weighted_kappa import WeightedKappa
 

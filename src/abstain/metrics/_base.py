@@ -356,7 +356,8 @@ class Metric(Parameters, ABC):
     def applied(self, choice: Choice, summary: BatchSummary) -> tuple[IntArray, Mask]:
         """Return predictions and what is withheld; no predictions where nobody reads them."""
         if self.ranks and not choice.region.reads_prediction:
-            return np.empty(0, dtype=np.intp), choice.withheld(summary.compact)
+            nothing = np.empty(0, dtype=np.intp)
+            return nothing, choice.region.contains(summary.compact, nothing)
         return choice.apply(summary.compact)
 
     def point_on(self, summary: BatchSummary, choice: Choice) -> Point:
@@ -434,7 +435,7 @@ class Metric(Parameters, ABC):
             columns = prediction[drawn]
             try:
                 observed = self.observed_on(labelled.codes[drawn], scored, columns)
-                expected = self.observed_on(_drawn_labels(believed.rows, rng), scored, columns)
+                expected = self.observed_on(_drawn_labels(believed.proba, rng), scored, columns)
             except ValueError:
                 # A draw may have one class alone, of which the metric says nothing.
                 continue

@@ -13,8 +13,8 @@ from typing import Any, Literal, TypedDict, get_args
 import numpy as np
 
 from abstain._inputs import MOST_SAMPLES, FloatArray, check_whole, is_whole, shown
-from abstain._kernels._threads import n_threads
-from abstain._kernels.atom_labels import drawn_positives
+from abstain._kernels._pieces import n_threads
+from abstain._kernels.atoms import drawn_positives
 from abstain.summaries import Atoms
 
 Method = Literal["deterministic", "sampled"]

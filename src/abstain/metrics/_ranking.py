@@ -24,7 +24,7 @@ from abstain._inputs import (
     check_seed,
     float_array,
 )
-from abstain._kernels.atom_labels import drawn_masses
+from abstain._kernels.atoms import drawn_masses
 from abstain._kernels.ranking import best_window, undefined_windows
 from abstain._numerics import first_of_kind, gamma_draws
 from abstain.metrics._base import Decision, Metric, Point
@@ -434,7 +434,9 @@ class RankingMetric(Metric):
         return float(np.nan_to_num(0.5 * max(abs(moved), abs(kept)), nan=np.inf))
 
     def atoms_of(self, summary: BatchSummary) -> Atoms:
-        return summary.ranked(None if self.bins == "auto" else self.bins)
+        if self.bins is None or isinstance(self.bins, str):
+            return summary.atoms
+        return summary.in_bins(self.bins)
 
     def _value(self, atoms: Atoms) -> float:
         return float(self.safe_values(atoms, NOTHING)[0])

@@ -21,12 +21,12 @@ from abstain.metrics._expected_cost import ExpectedCost
 from abstain.metrics._mcc import MatthewsCorrelation
 from abstain.metrics._names import KNOWN_AS
 from abstain.metrics._net_benefit import NetBenefit
-from abstain.metrics._precision_at_recall import PrecisionAtRecall, RecallAtPrecision
-from abstain.metrics._precision_recall_f import F1, FBeta, Jaccard, Precision, Recall
-from abstain.metrics._sensitivity_at_specificity import (
+from abstain.metrics._operating_point import (
     SensitivityAtSpecificity,
     SpecificityAtSensitivity,
 )
+from abstain.metrics._precision_at_recall import PrecisionAtRecall, RecallAtPrecision
+from abstain.metrics._precision_recall_f import F1, FBeta, Jaccard, Precision, Recall
 from abstain.metrics._top_k import TopKAccuracy
 from abstain.metrics._weighted_kappa import WeightedKappa
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray
-from abstain._kernels.atom_labels import labels_of
+from abstain._kernels.atoms import labels_of
 from abstain._kernels.label_draws import label_draw
 
 # A row that stands for more examples than this gets this many labels, equally heavy.

@@ -13,7 +13,6 @@ from abstain._inputs import FloatArray, check_labels, check_proba, read_labelled
 from abstain.decisions import Decisions, check_decisions
 from abstain.plots._display import COLORS, Classes, Display, as_label, new_axes
 from abstain.shift import ShiftEstimator
-from abstain.summaries import summarise
 
 # With more classes than these, their names are written aslant.
 MANY_CLASSES = 6
@@ -89,8 +88,8 @@ class PriorsDisplay(Display):
     ) -> Self:
         """Draw the proportions estimated from the rows of a batch of decisions.
 
-        A policy that does not say how it estimates proportions has no interval; what is shown
-        then are the proportions it was made with.
+        Where they are not estimated from these rows there is no interval: what is shown then are
+        the proportions that the decisions were made with.
 
         Parameters
         ----------
@@ -102,13 +101,12 @@ class PriorsDisplay(Display):
             Where to draw; new axes when not given.
         """
         check_decisions(decisions)
-        again = _estimated_again(decisions)
-        n, weight = len(decisions), decisions.sample_weight
+        current, n, weight = decisions.current_priors, len(decisions), decisions.sample_weight
         display = cls(
             decisions.classes,
             decisions.source_priors,
-            decisions.priors if again is None else again.priors_,
-            None if again is None else _interval(again, decisions.seed),
+            decisions.priors if current is None else current.values,
+            None if current is None else current.interval,
             _frequencies(y_true, decisions.classes, n, "y_true", weight),
         )
         return display.plot(ax=ax)
@@ -188,26 +186,6 @@ class PriorsDisplay(Display):
         self.ax_.set_ylim(0, None)
         self.ax_.legend(frameon=False)
         return self
-
-
-def _estimated_again(decisions: Decisions) -> ShiftEstimator | None:
-    """Fit the policy's shift estimator to these rows, for what it can tell about them."""
-    policy, calibrated = decisions.policy, decisions.calibrated
-    if policy.shift is None or policy.source is None or calibrated is None:
-        return None
-    batch = summarise(calibrated, decisions.outcome.weight)
-    codes, weight = decisions.codes, decisions.sample_weight
-    labels = None
-    if codes is not None:
-        rows = codes >= 0
-        each = None if weight is None else weight[rows]
-        labels = np.bincount(codes[rows], each, len(policy.classes)).astype(np.float64)
-    estimator: ShiftEstimator = clone(policy.shift).fit_summaries(policy.source, batch, labels)
-    other, assumption = estimator.other(), decisions.assumption
-    # A close check may come out otherwise on fewer rows; what was assumed stays assumed.
-    if other is not None and assumption is not None and estimator.assumed != assumption.assumed:
-        return other
-    return estimator
 
 
 def _interval(estimator: ShiftEstimator, seed: int) -> FloatArray:

@@ -30,7 +30,7 @@ from abstain._inputs import (
     read_scores,
     row_roles,
 )
-from abstain._kernels.adapt import adapted_compact
+from abstain._kernels.proportions import adapted
 from abstain._logs import logger
 from abstain._numerics import clopper_pearson
 from abstain._schema import (
@@ -224,7 +224,7 @@ class Policy:
     def predict_proba(self, scores: ArrayLike) -> FloatArray:
         """Return calibrated, adapted probabilities of shape (n, n_classes)."""
         calibrated = self.calibrator.compact(self._read(scores).values)
-        return both_columns(adapted_compact(calibrated, self.ratios, out=calibrated))
+        return both_columns(adapted(calibrated, self.ratios, out=calibrated))
 
     def apply(
         self,
@@ -321,7 +321,7 @@ class Policy:
             warn_of(None if shift is None else shift.assumption)
         return Decisions(
             self,
-            self.outcome(adapted_compact(calibrated, self.ratios, out=calibrated), weight, shift),
+            self.outcome(adapted(calibrated, self.ratios, out=calibrated), weight, shift),
             None if roles.nothing else roles,
             everyone,
             scores=values,

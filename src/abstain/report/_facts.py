@@ -26,15 +26,15 @@ from abstain.report._words import (
     DOUBTFUL,
     metric_title,
     percent,
-    value_in_words,
     verdict_on_intervals,
 )
+from abstain.shift import WORLDS_IN_WORDS
 
 if TYPE_CHECKING:
     from abstain.report._report import Report
 
-# 3: verdicts, the positive class, confusions of many classes as a list of the largest.
-SCHEMA_VERSION = 3
+# 4: what may have happened, with what each world would say, in place of one alternative.
+SCHEMA_VERSION = 4
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -117,29 +117,22 @@ def _about(view: View, came: Decisions) -> dict[str, Any]:
 
 
 def _assumption(decisions: Decisions) -> dict[str, Any] | None:
-    """Return what the figures rest on, what speaks against it, and what they are otherwise."""
-    assumption, other = decisions.assumption, decisions.alternative
+    """Return what the figures rest on, what speaks against it, and what each world would say."""
+    assumption, each = decisions.assumption, decisions.alternative
     if assumption is None:
         return None
-    if assumption.assumed == "label-shift":
-        otherwise = "If each score meant what it did on the validation data instead"
-    else:
-        otherwise = "If class proportions had moved instead, and each class looked as it did"
+    worlds = None
+    if assumption.worlds is not None and each is not None:
+        worlds = [
+            {"name": one, "title": WORLDS_IN_WORDS[one], "weight": weight, **each[one].to_dict()}
+            for one, weight in assumption.worlds.items()
+        ]
     return {
         "assumed": assumption.assumed,
         "summary": assumption.summary(),
         "p_value": assumption.p_value,
         "doubts": list(assumption.doubts),
-        "alternative": None
-        if other is None
-        else {
-            **other.to_dict(),
-            "summary": (
-                f"{otherwise}, the estimated {metric_title(decisions.metric)} would be "
-                f"{value_in_words(other.before)} with nobody referred, and "
-                f"{value_in_words(other.after)} on the rest."
-            ),
-        },
+        "worlds": worlds,
     }
 
 

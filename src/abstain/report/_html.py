@@ -149,10 +149,36 @@ def moved_section(facts: dict[str, Any]) -> str:
     text = _paragraph(moved["meaning"])
     if moved["test"] is not None:
         text += _paragraph(moved["test"]["finding"])
-    text += _verdict("Label shift", moved["verdict"])
-    if assumption is not None and assumption["alternative"] is not None:
-        text += _paragraph(assumption["alternative"]["summary"])
-    return text
+    worlds = None if assumption is None else assumption["worlds"]
+    text += _verdict("Label shift" if worlds is None else "What happened", moved["verdict"])
+    return text if worlds is None else text + _worlds_table(worlds, facts["metric"]["title"])
+
+
+def _worlds_table(worlds: list[dict[str, Any]], title: str) -> str:
+    """Return what may have happened: a bar for each world, and what it would say by itself."""
+    rows = "".join(
+        f"<tr><th scope='row'>{html.escape(one['title'])}</th><td class='bar'>"
+        f"<span style='width:{100 * one['weight']:.0f}%' aria-hidden='true'></span>"
+        f"{percent(round(one['weight'], 2))}</td>"
+        f"<td>{_alone(one['before'])}</td><td>{_alone(one['after'])}</td></tr>"
+        for one in worlds
+    )
+    return (
+        f"<div class='scroll'><table id='worlds'><caption>What may have happened to the new cases "
+        f"and what the {html.escape(title)} would be then. The figures of this page weigh all of "
+        f"it.</caption><thead><tr><th scope='col'></th><th scope='col'>how probable</th>"
+        f"<th scope='col'>nobody referred</th><th scope='col'>the rest</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _alone(value: dict[str, Any]) -> str:
+    """Return a value and its interval; a dash where it is not defined."""
+    ends = [value["value"], *value["interval"]]
+    if None in ends:
+        return NOT_DEFINED
+    middle, low, high = map(decimals, ends)
+    return f"{middle} ({low} to {high})"
 
 
 def shares_table(facts: dict[str, Any]) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import clone
-
 from abstain import shift
 from abstain._inputs import FloatArray, IntArray, read_scores
 from abstain._numerics import plain
@@ -33,25 +31,18 @@ def movement(
     decisions = view.decisions
     names = [str(name) for name in decisions.classes.tolist()]
     batch = None if labelled is None else _unadapted(decisions, scores_target, positions)
-    assumption = decisions.assumption
-    adapted = assumption is None or assumption.assumed in ("label-shift", "known-proportions")
+    assumption, current = decisions.assumption, decisions.current_priors
+    adapted = assumption is None or assumption.assumed not in ("same-given-score", "no-shift")
     facts: dict[str, Any] = {"interval": None, "test": None, "check": None}
     if labelled is not None and batch is not None:
-        estimator = clone(decisions.policy.shift or shift.get("em"))
-        facts = shift.shift_facts(estimator, labelled, batch, names, confidence=decisions.level)
-        other = estimator.other()
-        if other is not None and estimator.assumed != "label-shift":
-            # A close check may come out otherwise here; what was assumed stays assumed.
-            facts["interval"] = plain(other.priors_interval(decisions.level))
-    current = decisions.current_priors
+        moves = decisions.source_priors, decisions.priors
+        facts |= shift.shift_facts(labelled, batch, names, *moves)
+    now = decisions.priors
     if current is not None:
-        # What the command line prints too: it holds the noise of the calibration as well.
-        facts["interval"] = plain(current.interval)
-    sums = view.whole.class_sums
-    if not adapted:
-        # That of the estimator is about proportions that were not taken.
-        facts["interval"] = None
-    now = decisions.priors if adapted else sums / sums.sum()
+        # What the command line prints too.
+        now, facts["interval"] = current.values, plain(current.interval)
+    elif not adapted:
+        now = view.whole.class_sums / view.whole.class_sums.sum()
     return {
         **facts,
         "adapted": adapted,

@@ -6,14 +6,14 @@ noise of labels from less still, to be put around the value.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, Mask
 from abstain.decisions import Decisions
-from abstain.estimation import Drawn, EstimatedValue, Marks
+from abstain.estimation import EstimatedValue, Marks
 from abstain.metrics import Point
 from abstain.regions import Choice, Region
 from abstain.summaries import BatchSummary, BinarySummary, RowSummary, summarise
@@ -137,9 +137,9 @@ class View:
         replicates = self.decisions.replicates
         if n_draws is not None:
             replicates = tuple(one.first(n_draws) for one in replicates)
-        drawn = self.decisions.outcome.drawn_on(few, point.choice, decided, replicates).after
+        found = self.decisions.outcome.drawn_on(few, point.choice, decided, replicates)
         if few is not self.whole:
             # By what a part differs from the whole is known, and taken back.
             moved = point.value - metric.before_and_after(few, *decided)[1]
-            drawn = np.clip(drawn + moved, *metric.value_range)
-        return Drawn(drawn, drawn).estimate(level).after
+            found = replace(found, after=np.clip(found.after + moved, *metric.value_range))
+        return found.estimate(level).after

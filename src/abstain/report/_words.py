@@ -155,7 +155,7 @@ def class_in_words(label: str) -> str:
 def verdict_on_shift(
     assumption: Assumption | None, check: dict[str, Any] | None, has_labels: bool
 ) -> dict[str, str]:
-    """Return whether label shift explains the scores.
+    """Return whether what the figures rest on explains the scores.
 
     Parameters
     ----------
@@ -166,6 +166,9 @@ def verdict_on_shift(
     has_labels : bool
         Whether it was given any.
     """
+    if assumption is not None and assumption.worlds is not None:
+        state = PLAUSIBLE if assumption.fits else DOUBTFUL
+        return {"state": state, "summary": assumption.summary()}
     said = [] if assumption is None else [assumption.summary()]
     states = []
     if assumption is not None and assumption.check is not None and assumption.p_value is not None:

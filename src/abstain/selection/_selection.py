@@ -170,18 +170,23 @@ class Selection:
         now = as_now(labelled, weights)
         if self.cost is not None:
             return self.cost.choose_for(summary, metric, decision=self.decision, labelled=now)
-        family = self.family(metric, summary, seed, labelled, weights)
+        by_score = None
+        if self.score is not None:
+            by_score = self.family(metric, summary, seed, labelled, weights)
         if self.target is not None:
             return choose_for_target(
                 metric,
                 self.target,
                 summary,
                 decision=self.decision,
-                family=None if self.score is None else family,
+                family=by_score,
                 labelled=now,
                 tried=tried,
             )
-        return family(self.capacity(summary))
+        capacity = self.capacity(summary)
+        if by_score is None:
+            return own_choice(metric, summary, capacity, self.decision, now)
+        return by_score(capacity)
 
     def curve(
         self,
@@ -274,20 +279,17 @@ class Selection:
         return f"{text}, by {self.score if isinstance(self.score, str) else 'your own score'}"
 
     def settled(self, choice: Choice) -> Self:
-        """Return the selection for choosing again without the labels that settled the rule.
+        """Return the selection for choosing again by a policy, without the labels that settled it.
 
-        Where argmax was chosen it stays: a policy no longer has the rows that may have denied
-        another rule.
+        With Python's own numbers, which JSON can hold, and no files. Where argmax was chosen it
+        stays: a policy no longer has the rows that may have denied another rule.
         """
-        return replace(self, decision="argmax") if choice.rule == Argmax() else self
-
-    def plain(self) -> Self:
-        """Return the selection with Python's own numbers, which JSON can hold, and no files."""
         budget = self.budget.item() if isinstance(self.budget, np.generic) else self.budget
         target = self.target
         if isinstance(target, Mapping):
             target = {metrics.whole_name(name): value for name, value in target.items()}
-        return replace(self, budget=budget, target=target)
+        decision: Decision = "argmax" if choice.rule == Argmax() else self.decision
+        return replace(self, budget=budget, target=target, decision=decision)
 
 
 def _by_score(score: Score, summary: BatchSummary, seed: int) -> Regions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abstain.shift._assumption import WORLDS_IN_WORDS as WORLDS_IN_WORDS
 from abstain.shift._assumption import Assumption as Assumption
 from abstain.shift._assumption import assumption_of as assumption_of
 from abstain.shift._auto import AutoShift

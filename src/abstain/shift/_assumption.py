@@ -7,33 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
-
-import numpy as np
 
 from abstain._display import block, sentence
 from abstain._display import doubts as doubts_shown
 from abstain._inputs import FloatArray
 from abstain.shift._base import Assumed, ShiftEstimator
-from abstain.shift._check import LabelShiftCheck, label_shift_check
+from abstain.shift._cells import Cells
+from abstain.shift._check import CellCounts, LabelShiftCheck
 from abstain.shift._doubts import doubts
 from abstain.shift._worlds import WORLDS, World
 from abstain.summaries import BatchSummary, LabelledSummary
 
-# Label shift that chance explains this seldom, or less, may be something else as well.
-_OPEN = 0.1
-# Below this it is not label shift, whatever chance may do.
-_RULED_OUT = 1e-3
-
 # Worlds that are worth a word, and one that leaves no room for others.
 _WORTH_SAYING = 0.05
 _SURE = 0.95
+# How often chance may make a batch look like nothing that was weighed.
+_UNEXPLAINED = 0.01
 
-_WORLDS_IN_WORDS: dict[World, str] = {
+#: What each world is called in a sentence.
+WORLDS_IN_WORDS: dict[World, str] = {
     "nothing": "nothing moved",
-    "label": "the class proportions moved (label shift)",
-    "scores": "the mix of scores moved, and each means what it meant",
-    "both": "class proportions and the mix of scores moved",
+    "label": "label shift",
+    "scores": "the scores alone moved",
+    "both": "class proportions and scores moved",
 }
 
 _IN_WORDS: dict[Assumed, str] = {
@@ -52,59 +50,58 @@ _IN_WORDS: dict[Assumed, str] = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Assumption:
-    """What was assumed about a batch, and the evidence.
+    """What the figures for a batch rest on, and the evidence.
 
     Attributes
     ----------
-    assumed : {"label-shift", "same-given-score", "no-shift", "known-proportions"}
-        What the adapted probabilities rest on.
-    p_value : float or None
-        How often chance alone gives so bad a fit under label shift; None where that could not be
-        checked.
-    check : LabelShiftCheck or None
-        The check itself; None without labels.
+    assumed : {"weighed", "label-shift", "same-given-score", "no-shift", "known-proportions"}
+        What the adapted probabilities rest on; "weighed" where all that may have happened has
+        its part in them.
+    worlds : dict of str to float, or None
+        How probable it is that nothing moved, that class proportions did (label shift), that the
+        scores alone did, and that both did; None where it was not weighed.
+    evidence : LabelShiftCheck, CellCounts or None
+        The check of label shift, or the numbers of rows that it is made from when it is asked for.
+    explained : float or None
+        How often chance alone gives counts as odd as these in the world that explains them best;
+        None where it was not weighed.
     doubts : tuple of str
         What speaks against the figures, with advice; empty if all is well.
     n_labels : int
         How many known labels of the batch were used and compared with the probabilities.
-    weights : tuple of float or None
-        How probable each of the four worlds is, where they were weighed.
     """
 
     assumed: Assumed
-    p_value: float | None = None
-    check: LabelShiftCheck | None = None
+    worlds: dict[World, float] | None = None
+    evidence: LabelShiftCheck | CellCounts | None = None
+    explained: float | None = None
     doubts: tuple[str, ...] = ()
     n_labels: int = 0
-    weights: tuple[float, ...] | None = None
+
+    @cached_property
+    def check(self) -> LabelShiftCheck | None:
+        """Whether label shift explains the scores; None without labels. A figure, no switch."""
+        return None if self.evidence is None else self.evidence.checked()
 
     @property
-    def contested(self) -> bool:
-        """Whether label shift was rejected, or nearly: the other assumption may be right too."""
-        if self.check is None or self.p_value is None or self.weights is not None:
-            return False
-        return not self.check.fits or self.p_value < _OPEN
-
-    @property
-    def undecided(self) -> bool:
-        """Whether label shift is neither believed nor ruled out: figures should span both."""
-        return self.contested and self.p_value is not None and self.p_value >= _RULED_OUT
-
-    def otherwise(self) -> str:
-        """Name the other assumption, to go before what is estimated under it."""
-        return "Without adapting" if self.assumed == "label-shift" else "If it were label shift"
+    def p_value(self) -> float | None:
+        """How often chance alone gives so bad a fit under label shift; None where unchecked."""
+        check = self.check
+        return None if check is None or check.degrees_of_freedom == 0 else check.p_value
 
     @property
     def fits(self) -> bool:
-        """Whether label shift explains the batch's scores, or could not be checked."""
+        """Whether what the figures rest on explains the batch's scores, or was not checked."""
+        if self.explained is not None:
+            return self.explained >= _UNEXPLAINED
         return self.check is None or self.check.fits
 
     def summary(self) -> str:
         """Say in plain words what was assumed, and why."""
-        said = _IN_WORDS[self.assumed] if self.weights is None else weights_in_words(self.weights)
+        said = _IN_WORDS[self.assumed] if self.worlds is None else worlds_in_words(self.worlds)
         if self.n_labels:
             said += f" {self.n_labels} known labels of the batch were used."
-        if self.weights is not None:
+        if self.worlds is not None:
             return said
         if self.check is None:
             return f"{said} Whether it is label shift was not checked."
@@ -128,14 +125,14 @@ class Assumption:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the assumption as plain data."""
+        check = self.check
+        weighed = {"worlds": self.worlds, "explained": self.explained}
         return {
             "assumed": self.assumed,
-            "check": None
-            if self.check is None
-            else {**self.check.to_dict(), "level": self.check.level},
+            **({} if self.worlds is None else weighed),
+            "check": None if check is None else {**check.to_dict(), "level": check.level},
             "doubts": list(self.doubts),
             **({"n_labels": self.n_labels} if self.n_labels else {}),
-            **({} if self.weights is None else {"weights": list(self.weights)}),
         }
 
     @classmethod
@@ -148,28 +145,24 @@ class Assumption:
             raise ValueError(
                 f"`assumed` must be one of {', '.join(_IN_WORDS)}; got {data['assumed']!r}."
             )
-        given = data["check"]
-        check = None if given is None else LabelShiftCheck.from_dict(given)
-        labels = int(data.get("n_labels", 0))
-        weights = data.get("weights")
+        check = data["check"]
         return cls(
             data["assumed"],
-            _p_value(check),
-            check,
+            data.get("worlds"),
+            None if check is None else LabelShiftCheck.from_dict(check),
+            data.get("explained"),
             tuple(data["doubts"]),
-            labels,
-            None if weights is None else tuple(weights),
+            int(data.get("n_labels", 0)),
         )
 
 
-def weights_in_words(weights: Sequence[float]) -> str:
+def worlds_in_words(worlds: dict[World, float]) -> str:
     """Say what probably happened, the likeliest first."""
-    order = np.argsort(-np.asarray(weights), kind="stable").tolist()
-    first, *rest = [i for i in order if weights[i] >= _WORTH_SAYING] or order[:1]
-    surely = "Most likely" if weights[first] < _SURE else "Almost certainly"
-    said = f"{surely} {_WORLDS_IN_WORDS[WORLDS[first]]} ({weights[first]:.0%})"
-    more = [f"{_WORLDS_IN_WORDS[WORLDS[i]]} ({weights[i]:.0%})" for i in rest]
-    return f"{said}; it may also be that {', or that '.join(more)}." if more else f"{said}."
+    likely = sorted(worlds, key=lambda world: -worlds[world])
+    first, *rest = [one for one in likely if worlds[one] >= _WORTH_SAYING]
+    surely = "Almost certainly" if worlds[first] >= _SURE else "Most likely"
+    said = [f"{WORLDS_IN_WORDS[one]} ({worlds[one]:.0%})" for one in (first, *rest)]
+    return f"{surely} {said[0]}{'; or else ' if rest else ''}{', or '.join(said[1:])}."
 
 
 def assumption_of(
@@ -184,7 +177,7 @@ def assumption_of(
     Parameters
     ----------
     estimator : ShiftEstimator
-        Fitted on the two summaries; its own check is taken if it made one.
+        Fitted on the two summaries.
     labelled, summary : LabelledSummary and BatchSummary
         Validation data and batch: calibrated, not adapted.
     classes : sequence, optional
@@ -193,21 +186,14 @@ def assumption_of(
         Class proportions that the data leave open, where they were drawn already.
     """
     names = list(range(labelled.proba.shape[1]) if classes is None else classes)
-    check: LabelShiftCheck | None = getattr(estimator, "check_", None)
-    if check is None and labelled.codes is not None:
-        check = label_shift_check(labelled, summary, classes=names)
-    elif check is not None:
-        check = check.named(names)
+    weighed = estimator.weighed
+    counts = None
+    if labelled.codes is not None:
+        cells = Cells.of(labelled) if weighed is None else weighed.cells
+        counts = CellCounts.of(labelled, summary, cells, names)
+    check = None if counts is None or weighed is not None else counts.checked()
     found = doubts(estimator, labelled, summary, check=check, classes=names, draws=draws)
-    weights = getattr(estimator, "world_weights_", None)
-    return Assumption(
-        estimator.assumed,
-        _p_value(check),
-        check,
-        found,
-        weights=None if weights is None else tuple(weights.tolist()),
-    )
-
-
-def _p_value(check: LabelShiftCheck | None) -> float | None:
-    return None if check is None or check.degrees_of_freedom == 0 else check.p_value
+    if weighed is None:
+        return Assumption(estimator.assumed, evidence=check, doubts=found)
+    worlds = dict(zip(WORLDS, weighed.weights.tolist(), strict=True))
+    return Assumption(estimator.assumed, worlds, counts, weighed.p_value, found)

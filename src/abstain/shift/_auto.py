@@ -7,6 +7,7 @@ given by how well it explains the numbers of rows in cells of scores.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -14,8 +15,6 @@ import numpy as np
 from abstain._inputs import FloatArray, check_fraction
 from abstain._numerics import raise_not_fitted
 from abstain.shift._base import Assumed, DrawMethod, Part, ShiftEstimator, SourcePriors
-from abstain.shift._cells import share_unseen
-from abstain.shift._check import LabelShiftCheck, label_shift_check
 from abstain.shift._fixed import NoShift
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
 from abstain.shift._world_shift import Unadapted, WorldShift
@@ -32,8 +31,6 @@ PRIOR_ROWS = 10.0
 # Worlds of no more weight than this have no part in figures, which costs as much as any; the
 # others have that much less of one.
 _NO_PART = 1e-3
-# Rows that stand for all where it is asked how many are unseen.
-_SKETCH = 4_096
 # The least ratio of class proportions whose logarithm is averaged.
 _LEAST = 1e-9
 
@@ -64,10 +61,6 @@ class AutoShift(ShiftEstimator):
         The evidence.
     world_weights_ : ndarray of shape (4,)
         How probable each world is, given the batch.
-    unseen_ : float
-        The share of the target that scores where no row of the source does, nor near.
-    check_ : LabelShiftCheck or None
-        A test of label shift; None without labels of the source.
     mean_proba_ : ndarray of shape (n_classes,)
         Mean probabilities of the target: its proportions if p(y | score) is what it was.
 
@@ -88,10 +81,8 @@ class AutoShift(ShiftEstimator):
     name: ClassVar[str] = "auto"
     draw_method: ClassVar[DrawMethod] = "asymptotic"
 
-    check_: LabelShiftCheck | None
     worlds_: Worlds
     world_weights_: FloatArray
-    unseen_: float
     mean_proba_: FloatArray
 
     def __init__(
@@ -114,33 +105,42 @@ class AutoShift(ShiftEstimator):
         """What the adapted probabilities rest on."""
         return "weighed"
 
+    @property
+    def weighed(self) -> Worlds:
+        """What may have happened, with the evidence."""
+        if not hasattr(self, "worlds_"):
+            raise_not_fitted(self)
+        return self.worlds_
+
     def _fit(self, source: LabelledSummary, target: BatchSummary) -> None:
         prior = _checked_prior(self.prior)
         hedge = check_fraction(self.hedge, name="hedge")
         self.mean_proba_ = target.class_sums / target.class_sums.sum()
-        self.check_ = None
-        if source.codes is not None:
-            self.check_ = label_shift_check(source, target)
-        self.worlds_ = weigh(source, target)
-        self.world_weights_ = self.worlds_.weights(prior, hedge)
-        self.unseen_ = share_unseen(source, *target.sketch(_SKETCH))
-        self._under = {
-            world: estimator.fit_summaries(source, target, self._known)
-            for world, estimator in self._estimators().items()
+        # In bins, neighbours on both sides of a cut would be one row of the batch.
+        seen = replace(source, proba=target.like_this(source.proba))
+        worlds = self.worlds_ = weigh(seen, target, prior, hedge)
+        self.world_weights_ = worlds.weights
+        priors = self.source_priors
+        self._under: dict[World, ShiftEstimator] = {
+            "nothing": Unadapted(worlds, 0.0, source_priors=priors),
+            "label": self._maximum_likelihood(),
+            "scores": Unadapted(worlds, 1.0, source_priors=priors),
+            "both": WorldShift(worlds, "both", source_priors=priors),
         }
+        for estimator in self._under.values():
+            estimator.fit_summaries(source, target, self._known)
         logs = np.log([np.maximum(self._under[world].weights_, _LEAST) for world in WORLDS])
-        ratios = np.exp(normalised(self.world_weights_ @ logs, self.source_priors_))
+        ratios = np.exp(normalised(worlds.weights @ logs, self.source_priors_))
         self.priors_ = ratios * self.source_priors_
 
     def _with_known(self, priors: FloatArray, n: float, known: FloatArray) -> FloatArray:
         # They were in what each world makes of the batch.
         return priors
 
-    def under(self, world: World) -> ShiftEstimator:
-        """Return the fitted estimator of one world."""
-        if not hasattr(self, "priors_"):
-            raise_not_fitted(self)
-        return self._under[world]
+    @property
+    def under(self) -> dict[World, ShiftEstimator]:
+        """The fitted estimators of each world."""
+        return self._under
 
     def parts(self) -> tuple[Part, ...]:
         """Return what figures are pooled from, each with its weight.
@@ -148,18 +148,40 @@ class AutoShift(ShiftEstimator):
         The two worlds in which nothing is adapted are one part, whose labelled rows count as
         either has them.
         """
-        if not hasattr(self, "priors_"):
-            raise_not_fitted(self)
-        some = np.maximum(self.world_weights_ - _NO_PART, 0.0)
+        some = np.maximum(self.weighed.weights - _NO_PART, 0.0)
         nothing, label, scores, both = (some / some.sum()).tolist()
-        adapting_not = nothing + scores
-        still = self._under["scores"].weighted(scores / adapting_not if adapting_not else 1.0)
+        by_score = scores / (nothing + scores) if nothing + scores else 1.0
+        still = Unadapted(self.worlds_, by_score, source_priors=self.source_priors)
         found = (
-            Part(still, adapting_not),
+            Part(still.fit_summaries(*self._fitted, self._known), nothing + scores),
             Part(self._under["label"], label),
             Part(self._under["both"], both),
         )
         return tuple(part for part in found if part.weight > 0)
+
+    def left_open(self) -> float:
+        """Return how far the class proportions are open, as total variation expected."""
+        weights, worlds = self.weighed.weights, self.worlds_
+        within = weights[1] * worlds.scatter("label") + weights[3] * worlds.scatter("both")
+        apart = [np.abs(self._under[one].priors_ - self.priors_).sum() / 2 for one in WORLDS]
+        return float(within + weights @ apart)
+
+    def _asymptotic_draws(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
+        """Draw from each world in its turn, as often as its weight says."""
+        source, target = self._fitted
+        ends = np.round(np.cumsum(self.weighed.weights) * n_draws).astype(np.intp)
+        _, label, _, both = np.diff(ends, prepend=0).tolist()
+        logs, covariance = self.worlds_.class_tilt("both")
+        moved = np.exp(rng.multivariate_normal(logs, covariance, both)) * self.source_priors_
+        mean = self.mean_proba_
+        # Labels fall as they fall, and the calibration is as sure as its rows are many.
+        rows = 1 / target.total + 1 / len(source.proba)
+        spread = np.sqrt(mean * (1 - mean) * rows)
+        still = mean + spread * rng.standard_normal((n_draws - label - both, len(mean)))
+        by_label = self._under["label"].prior_draws(max(label, 1), int(rng.integers(2**32)))
+        found = np.maximum(np.vstack([still, by_label[:label], moved]), 0.0)
+        drawn: FloatArray = rng.permutation(found / found.sum(axis=1, keepdims=True))
+        return drawn
 
     def settled(self) -> ShiftEstimator:
         """Return an estimator, not fitted, that estimates as the likeliest world has it.
@@ -168,21 +190,9 @@ class AutoShift(ShiftEstimator):
         """
         if not hasattr(self, "priors_"):
             raise_not_fitted(self)
-        label = self.world_weights_[1] + self.world_weights_[3]
-        return (
-            self._maximum_likelihood()
-            if label > 0.5
-            else NoShift(source_priors=self.source_priors)
-        )
-
-    def _estimators(self) -> dict[World, ShiftEstimator]:
-        priors = self.source_priors
-        return {
-            "nothing": Unadapted(self.worlds_, 0.0, source_priors=priors),
-            "label": self._maximum_likelihood(),
-            "scores": Unadapted(self.worlds_, 1.0, source_priors=priors),
-            "both": WorldShift(self.worlds_, "both", source_priors=priors),
-        }
+        if self.world_weights_[1] + self.world_weights_[3] > 0.5:
+            return self._maximum_likelihood()
+        return NoShift(source_priors=self.source_priors)
 
     def _maximum_likelihood(self) -> MaximumLikelihoodShift:
         return MaximumLikelihoodShift(

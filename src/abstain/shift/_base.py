@@ -26,16 +26,19 @@ from abstain._inputs import (
     float_array,
     shown,
 )
-from abstain._kernels.adapt import adapted
+from abstain._kernels.proportions import adapted
 from abstain._numerics import Parameters, clone, gamma_draws, raise_not_fitted, resampled_weight
 from abstain.exceptions import NotIdentifiable
 from abstain.shift._replicated import importance_by_score
+from abstain.shift._worlds import World, Worlds
 from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
 
 # A class of a smaller mean probability is none of the source.
 _GONE = 1e-100
 # A class is at most so many times as frequent as it was.
 _STEEPEST = 1e100
+# Draws that tell how far proportions are open.
+_DRAWS = 100
 
 #: How the warning of a fit that did not converge begins.
 NOT_CONVERGED = "The class proportions did not converge"
@@ -245,6 +248,20 @@ class ShiftEstimator(Parameters, ABC):
         """
         by_class = self.assumed in ("label-shift", "known-proportions")
         return ratios[:, codes] if by_class else importance
+
+    @property
+    def weighed(self) -> Worlds | None:
+        """What may have happened, with the evidence, where that was weighed."""
+        return None
+
+    @property
+    def under(self) -> dict[World, ShiftEstimator]:
+        """The fitted estimators of each world, where these were weighed."""
+        return {}
+
+    def left_open(self) -> float:
+        """Return how far the class proportions are open, as total variation expected."""
+        return float(np.abs(self.prior_draws(_DRAWS) - self.priors_).sum(axis=1).mean() / 2)
 
     def parts(self) -> tuple[Part, ...]:
         """Return what figures are pooled from: this estimator, where there is no other."""

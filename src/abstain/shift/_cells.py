@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -71,6 +74,23 @@ class Cells:
 
     def __len__(self) -> int:
         return int(self.first[-1])
+
+    def names(self, classes: Sequence[Any]) -> list[str]:
+        """Say of each cell what it holds."""
+        parts: list[tuple[Any, FloatArray]] = [
+            (name, np.array([0.0, *cut, 1.0]))
+            for name, cut in zip(classes, self.cuts, strict=False)
+        ]
+        if len(self.cuts) == 1:
+            edges = parts[0][1]
+            # The cut between the two classes is the one nearest to 1/2.
+            middle = int(np.abs(edges - 0.5).argmin())
+            parts = [(classes[0], 1 - edges[: middle + 1]), (classes[1], edges[middle:])]
+        return [
+            f"predicted class {name} with probability {min(ends):.2f} to {max(ends):.2f}"
+            for name, edges in parts
+            for ends in itertools.pairwise(edges)
+        ]
 
     def number(self, proba: FloatArray) -> IntArray:
         """Return the cell of each row."""

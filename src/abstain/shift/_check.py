@@ -6,10 +6,8 @@ source's class-conditional score distributions looks like the target, it has not
 
 from __future__ import annotations
 
-import itertools
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -18,32 +16,22 @@ from scipy.special import gammaincc
 
 from abstain._inputs import (
     FloatArray,
-    IntArray,
     check_fraction,
     check_labels,
     check_proba,
     check_sample_weight,
 )
-from abstain._numerics import cuts_between
 from abstain.exceptions import AssumptionWarning, warn_user
+from abstain.shift._cells import Cells, ones_if_none
 from abstain.shift._mixture_ratio import likelihood_ratio, simulated_ratio
-from abstain.summaries import BatchSummary, LabelledSummary, RowSummary, shortened
+from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
 
 # The rate of false alarms accepted unless asked otherwise, here and where a batch is adapted to.
 LEVEL = 0.01
 
-# Rows that each cell of scores should have, in each set. Few rows in many cells see more than
-# many in few; how far that is from chi squared is simulated.
-_ROWS_PER_CELL = 8
-_MOST_CELLS = 24
-# Parts at least of the rows that are predicted as one class: of few classes, and of many.
-_PARTS = 3
-_MANY_CLASSES = 128
 # More classes than this are not checked: tables of twice as many cells would take minutes, and
 # have a handful of rows for each class.
 _MOST_CLASSES = 256
-# Rows of a set that its quantiles are taken of.
-_ENOUGH = 4_000
 
 
 @dataclass(frozen=True)
@@ -88,15 +76,9 @@ class LabelShiftCheck:
         """Whether label shift explains the target's scores, at the level."""
         return self.p_value >= self.level
 
-    def named(self, classes: Sequence[Any]) -> Self:
-        """Return the check of numbered classes with these names in their place."""
-        cells = [
-            re.sub(
-                r"predicted class (\d+)", lambda m: f"predicted class {classes[int(m[1])]}", cell
-            )
-            for cell in self.cells
-        ]
-        return replace(self, cells=cells)
+    def checked(self) -> Self:
+        """Return the check itself, which was made."""
+        return self
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a policy keeps of the check, as plain data."""
@@ -185,7 +167,8 @@ def check_label_shift(
 
     Notes
     -----
-    Rows are sorted into cells: the predicted class, cut at quantiles of its probability.
+    Rows are sorted into cells: the predicted class, cut at quantiles of its probability on the
+    source.
     Source counts in each class are multinomial; target counts are multinomial with a mixture of
     the classes' cell probabilities. The likelihood ratio of this model against free target
     probabilities is referred to the gamma distribution that has its mean and its variance in
@@ -239,136 +222,76 @@ def label_shift_check(
 
     The validation data may be compact: their rows then count in the cells they were joined in.
     """
-    k = source.proba.shape[1]
-    if k > _MOST_CLASSES:
-        nothing = np.empty(0)
-        return LabelShiftCheck(0.0, 0, 1.0, level, np.full(k, 1 / k), [], nothing, nothing)
-    cell_source, cell_target, names = _cells(
-        source, target, list(range(k) if classes is None else classes)
-    )
-    by_class = np.zeros((len(names), k))
-    np.add.at(by_class, (cell_source, source.labels), _weight(source))
-    counts = np.bincount(cell_target, weights=_weight(target), minlength=len(names)).astype(float)
-    known = by_class.sum(axis=0) > 0
-    ratio, mixture, shares = likelihood_ratio(by_class[:, known], counts)
-    p_value = 1.0
-    freedom = max(len(names) - int(known.sum()), 0)
-    if freedom:
-        mean, variance = simulated_ratio(by_class[:, known].sum(axis=0), shares, counts, mixture)
-        p_value = float(gammaincc(mean**2 / variance, ratio * mean / variance))
-        ratio *= freedom / mean
-    priors = np.zeros(k)
-    priors[known] = mixture
-    return LabelShiftCheck(
-        statistic=ratio,
-        degrees_of_freedom=freedom,
-        p_value=p_value,
-        level=level,
-        priors=priors,
-        cells=names,
-        observed=counts / counts.sum(),
-        # As the source has the cells: shares fitted to both bend towards the target.
-        expected=by_class[:, known] / by_class[:, known].sum(axis=0) @ mixture,
-    )
+    names = range(source.proba.shape[1]) if classes is None else classes
+    return CellCounts.of(source, target, Cells.of(source), names).checked(level)
 
 
-def _weight(summary: LabelledSummary | BatchSummary) -> FloatArray:
-    return np.ones(len(summary.proba)) if summary.weight is None else summary.weight
+@dataclass(frozen=True, eq=False)
+class CellCounts:
+    """How many rows lie in each cell of scores: what label shift is checked by.
 
-
-def _cells(
-    source: LabelledSummary, target: BatchSummary, classes: list[Any]
-) -> tuple[IntArray, IntArray, list[str]]:
-    """Sort rows into cells by predicted class and its probability.
-
-    Each predicted class is cut into as many parts as leave enough rows of either set in each.
+    Attributes
+    ----------
+    by_class : ndarray of shape (n_cells, n_classes)
+        Validation rows, by their label.
+    counts : ndarray of shape (n_cells,)
+        Rows of the batch.
+    cells : Cells
+    classes : sequence
+        The label of each column.
     """
-    # In bins, neighbours on both sides of a cut would be one row of the batch.
-    sets = target.like_this(source.proba), target.proba
-    weights = _weight(source), _weight(target)
-    k = source.proba.shape[1]
-    predicted = [np.argmax(proba, axis=1) for proba in sets]
-    top = [
-        np.take_along_axis(proba, best[:, None], axis=1)[:, 0]
-        for proba, best in zip(sets, predicted, strict=True)
-    ]
-    if k > 2:
-        # Compact validation data have fewer digits, and rows of one score must not part there.
-        top = [shortened(one) for one in top]
-    by_prediction = [
-        # Narrow integers are sorted by their digits, in one pass.
-        (
-            np.argsort(best.astype(np.uint16), kind="stable"),
-            np.concatenate([[0], np.cumsum(np.bincount(best, minlength=k))]),
+
+    by_class: FloatArray
+    counts: FloatArray
+    cells: Cells
+    classes: Sequence[Any]
+
+    @classmethod
+    def of(
+        cls,
+        source: LabelledSummary,
+        target: BatchSummary,
+        cells: Cells,
+        classes: Sequence[Any],
+    ) -> Self:
+        """Count both."""
+        k = source.proba.shape[1]
+        by_class = np.zeros((len(cells), k))
+        # In bins, neighbours on both sides of a cut would be one row of the batch.
+        here = cells.number(target.like_this(source.proba))
+        np.add.at(by_class, (here, source.labels), ones_if_none(source.weight, len(here)))
+        there = cells.number(target.proba)
+        counts = np.bincount(there, weights=target.weight, minlength=len(cells))
+        return cls(by_class, counts.astype(np.float64), cells, classes)
+
+    def checked(self, level: float = LEVEL) -> LabelShiftCheck:
+        """Return the check, whose noise is simulated."""
+        k = self.by_class.shape[1]
+        if k > _MOST_CLASSES:
+            nothing = np.empty(0)
+            return LabelShiftCheck(0.0, 0, 1.0, level, np.full(k, 1 / k), [], nothing, nothing)
+        known = self.by_class.sum(axis=0) > 0
+        # A cell that neither set has a row in says nothing.
+        some = (self.by_class.sum(axis=1) + self.counts) > 0
+        by_class, counts = self.by_class[some][:, known], self.counts[some]
+        ratio, mixture, shares = likelihood_ratio(by_class, counts)
+        p_value = 1.0
+        freedom = max(len(counts) - int(known.sum()), 0)
+        if freedom:
+            mean, variance = simulated_ratio(by_class.sum(axis=0), shares, counts, mixture)
+            p_value = float(gammaincc(mean**2 / variance, ratio * mean / variance))
+            ratio *= freedom / mean
+        priors = np.zeros(k)
+        priors[known] = mixture
+        names = np.array(self.cells.names(self.classes))[some]
+        return LabelShiftCheck(
+            statistic=ratio,
+            degrees_of_freedom=freedom,
+            p_value=p_value,
+            level=level,
+            priors=priors,
+            cells=names.tolist(),
+            observed=counts / counts.sum(),
+            # As the source has the cells: shares fitted to both bend towards the target.
+            expected=by_class / by_class.sum(axis=0) @ mixture,
         )
-        for best in predicted
-    ]
-    cells = [np.zeros(len(proba), dtype=np.intp) for proba in sets]
-    names: list[str] = []
-    # Two classes have cells enough to look closely at each; many share the limit.
-    most = max(_MOST_CELLS // k, _PARTS if k <= _MANY_CLASSES else _PARTS - 1)
-    for i in range(k):
-        here = [order[first[i] : first[i + 1]] for order, first in by_prediction]
-        if len(here[0]) + len(here[1]) == 0:
-            continue
-        values = [top[s][here[s]] for s in range(2)]
-        edges = _edges(values, [weights[s][here[s]] for s in range(2)], most, source.edges)
-        for s in range(2):
-            cells[s][here[s]] = len(names) + np.searchsorted(edges, values[s])
-        bounds = [0.0, *edges.tolist(), 1.0]
-        names += [
-            f"predicted class {classes[i]} with probability {low:.2f} to {high:.2f}"
-            for low, high in itertools.pairwise(bounds)
-        ]
-    return _joined(cells, weights, names)
-
-
-def _edges(
-    values: list[FloatArray], weights: list[FloatArray], most: int, allowed: FloatArray
-) -> FloatArray:
-    """Return where to cut: at quantiles of the two sets taken as one, each counting half.
-
-    Of compact validation data only at the edges between which their rows were joined.
-    """
-    rows = min(float(weight.sum()) for weight in weights)
-    parts = min(most, int(rows // _ROWS_PER_CELL))
-    if parts < 2:
-        return np.empty(0)
-    levels = np.arange(1, parts) / parts
-    both = np.concatenate([_quantiles(*one, levels) for one in zip(values, weights, strict=True)])
-    cuts = cuts_between(np.concatenate(values), np.sort(both).reshape(-1, 2).mean(axis=1))
-    if len(allowed):
-        cuts = np.unique(allowed[np.abs(allowed[None, :] - cuts[:, None]).argmin(axis=1)])
-    return cuts
-
-
-def _quantiles(values: FloatArray, weight: FloatArray, levels: FloatArray) -> FloatArray:
-    # Where to cut need not be exact.
-    stride = max(len(values) // _ENOUGH, 1)
-    values, weight = values[::stride], weight[::stride]
-    order = np.argsort(values, kind="stable")
-    middle = np.cumsum(weight[order]) - weight[order] / 2
-    quantiles: FloatArray = np.interp(levels * weight.sum(), middle, values[order])
-    return quantiles
-
-
-def _joined(
-    cells: list[IntArray], weights: tuple[FloatArray, FloatArray], names: list[str]
-) -> tuple[IntArray, IntArray, list[str]]:
-    """Join cells with too few rows of both sets together to the cell before."""
-    source, target = cells
-    total = np.bincount(source, weights=weights[0], minlength=len(names)) + np.bincount(
-        target, weights=weights[1], minlength=len(names)
-    )
-    new = np.zeros(len(names), dtype=np.intp)
-    kept: list[str] = []
-    filled = 0.0
-    for cell, count in enumerate(total):
-        if not kept or (filled >= _ROWS_PER_CELL and total[cell:].sum() >= _ROWS_PER_CELL):
-            kept.append(names[cell])
-            filled = 0.0
-        elif count:
-            kept[-1] = f"{kept[-1]} or {names[cell]}"
-        new[cell] = len(kept) - 1
-        filled += count
-    return new[source], new[target], kept

@@ -13,7 +13,6 @@ import numpy as np
 from abstain._inputs import FloatArray
 from abstain.shift._base import Assumed, ShiftEstimator
 from abstain.shift._check import LabelShiftCheck
-from abstain.shift._worlds import Worlds
 from abstain.summaries import BatchSummary, LabelledSummary
 
 # Shares of a batch: outside what the validation scores span, or not to be placed by any mixture.
@@ -29,7 +28,6 @@ _ROUNDED = 1e-6
 # Expected total variation between the proportions and what they might be as well. It tracks the
 # real error.
 _OPEN = 0.1
-_DRAWS = 100
 # Proportions that moved this far want a check.
 _MOVED = 0.1
 # Rows: expected of a class that then is not there; labelled of a class; labelled at all.
@@ -159,15 +157,14 @@ def _about_label_shift(estimator: ShiftEstimator, check: LabelShiftCheck | None)
 
 def _about_worlds(estimator: ShiftEstimator) -> list[str]:
     """Say what none of the worlds explains, and what nobody has seen the like of."""
-    worlds: Worlds | None = getattr(estimator, "worlds_", None)
+    worlds = estimator.weighed
     if worlds is None:
         return []
     found = []
-    unseen: float = getattr(estimator, "unseen_", 0.0)
-    if unseen > _UNSEEN:
+    if worlds.unseen > _UNSEEN:
         found.append(
-            f"{unseen:.0%} of the batch scores where no validation row does: what they are is a "
-            f"guess, and the intervals say so. Label some of these rows."
+            f"{worlds.unseen:.0%} of the batch scores where no validation row does: what they are "
+            f"is a guess, and the intervals say so. Label some of these rows."
         )
     if worlds.p_value < _UNEXPLAINED:
         chance = "below 0.001" if worlds.p_value < 1e-3 else f"{worlds.p_value:.3f}"
@@ -190,8 +187,9 @@ def _about_proportions(
         return []
     found = []
     if draws is None:
-        draws = estimator.prior_draws(_DRAWS)
-    left_open = float(np.abs(draws - estimator.priors_).sum(axis=1).mean() / 2)
+        left_open = estimator.left_open()
+    else:
+        left_open = float(np.abs(draws - estimator.priors_).sum(axis=1).mean() / 2)
     if left_open > _OPEN:
         found.append(
             f"The class proportions are uncertain: by {left_open:.2f} in total, as the batch has "

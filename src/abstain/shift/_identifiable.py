@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels.mixture import mixture_derivatives
+from abstain._kernels.proportions import mixture_derivatives
 from abstain.exceptions import NotIdentifiable
 
 # Below this eigenvalue, of a matrix with ones on its diagonal, two columns differ by rounding.

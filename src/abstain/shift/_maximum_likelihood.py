@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
 from abstain._inputs import FloatArray, check_labels, check_proba, check_whole, number
-from abstain._kernels.mixture import expected_classes, mixture_derivatives
+from abstain._kernels.proportions import expected_classes, mixture_derivatives
 from abstain._kernels.softmax import scaled_softmax
 from abstain._numerics import clone, gamma_draws, minimise
 from abstain.calibration import fit_scaling

@@ -16,7 +16,7 @@ from scipy import linalg
 from scipy.special import chdtr
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels.mixture import mixture_derivatives
+from abstain._kernels.proportions import mixture_derivatives
 from abstain._numerics import gamma_draws
 from abstain.shift._base import SourcePriors
 from abstain.summaries import BatchSummary, LabelledSummary

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -48,12 +48,6 @@ class Unadapted(NoShift):
         """Return how much each labelled row counts as a row of the batch."""
         by_cell = self.worlds.cell_tilt("scores")[self.worlds.cells.number(source.proba)]
         return self.by_score * by_cell + (1 - self.by_score)
-
-    def weighted(self, by_score: float) -> Self:
-        """Return the fitted estimator whose labelled rows count so much by their score."""
-        again = type(self)(self.worlds, by_score, source_priors=self.source_priors)
-        again.__dict__.update({**vars(self), "by_score": by_score})
-        return again
 
 
 class WorldShift(ShiftEstimator):

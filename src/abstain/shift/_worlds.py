@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import chdtrc, gammaln, logsumexp
 
 from abstain._inputs import FloatArray
 from abstain._numerics import one_blas_thread
-from abstain.shift._cells import Cells, ones_if_none
+from abstain.shift._cells import Cells, ones_if_none, share_unseen
 from abstain.summaries import BatchSummary, LabelledSummary
 
 #: Nothing moved; class proportions did; the mix of scores did, and each means what it meant; both.
@@ -45,6 +46,8 @@ _LONGEST_STEP = 1.0
 # Mean confidences of cells that are nearer than this count as alike, the more the nearer.
 _LIKE = 1e-6
 _SMALLEST = 1e-12
+# Rows that stand for all where it is asked how many are unseen.
+_SKETCH = 4_096
 
 
 class _Model(NamedTuple):
@@ -111,6 +114,12 @@ class Worlds:
         Rows of the batch, and how many there would be had nothing moved.
     source_priors : ndarray of shape (n_classes,)
         Class proportions of the validation data.
+    prior : ndarray of shape (4,)
+        How probable each world was before, in proportion.
+    hedge : float
+        How often what looks like label shift is moved scores that look like it.
+    unseen : float
+        The share of the batch that scores where no validation row does, nor near.
     """
 
     nodes: tuple[tuple[Node, ...], ...]
@@ -118,24 +127,20 @@ class Worlds:
     counts: FloatArray
     expected: FloatArray
     source_priors: FloatArray
+    prior: FloatArray
+    hedge: float
+    unseen: float
 
-    def weights(self, prior: FloatArray, hedge: float) -> FloatArray:
-        """Return how probable each world is.
-
-        Parameters
-        ----------
-        prior : ndarray of shape (4,)
-            How probable each was before, in proportion.
-        hedge : float
-            How often what looks like label shift is moved scores that look like it.
-        """
-        _, label, _, both = prior
-        kept = np.array([1.0, 1 - hedge, 1.0, 1 - hedge])
+    @cached_property
+    def weights(self) -> FloatArray:
+        """How probable each world is."""
+        _, label, _, both = self.prior
+        kept = self.prior * [1.0, 1 - self.hedge, 1.0, 1 - self.hedge]
         with np.errstate(divide="ignore"):
-            logs = np.log(np.append(prior * kept, (hedge * label, hedge * both))) + self.evidence
+            logs = np.log(np.append(kept, (self.hedge * label, self.hedge * both)))
+        logs += self.evidence
         found = np.exp(logs - logsumexp(logs))
-        scores = WORLDS.index("scores")
-        found[scores] += found[len(WORLDS) :].sum()
+        found[WORLDS.index("scores")] += found[len(WORLDS) :].sum()
         return np.asarray(found[: len(WORLDS)])
 
     @cached_property
@@ -166,6 +171,15 @@ class Worlds:
         apart = logs - mean
         return mean, spread + (apart * weight[:, None]).T @ apart
 
+    def scatter(self, world: World) -> float:
+        """Return how far the batch leaves class proportions open, as total variation expected."""
+        logs, covariance = self.class_tilt(world)
+        priors = np.exp(logs) * self.source_priors
+        priors /= priors.sum()
+        slopes = np.diag(priors) - np.outer(priors, priors)
+        variance = np.einsum("ij,jk,ik->i", slopes, covariance, slopes)
+        return float(np.sqrt(np.maximum(variance, 0.0) * 2 / np.pi).sum() / 2)
+
     def cell_tilt(self, world: World) -> FloatArray:
         """Return how much more of each cell there is, not for the classes."""
         nodes = self.nodes[WORLDS.index(world)]
@@ -173,13 +187,19 @@ class Worlds:
         return found
 
 
-def weigh(source: LabelledSummary, target: BatchSummary) -> Worlds:
+def weigh(
+    source: LabelledSummary, target: BatchSummary, prior: FloatArray, hedge: float
+) -> Worlds:
     """Return what each world makes of a batch.
 
     Parameters
     ----------
     source, target : LabelledSummary and BatchSummary
         Validation data and batch, calibrated and not adapted.
+    prior : ndarray of shape (4,)
+        How probable each world is before, in proportion.
+    hedge : float
+        How often what looks like label shift is moved scores that look like it.
 
     Notes
     -----
@@ -202,7 +222,9 @@ def weigh(source: LabelledSummary, target: BatchSummary) -> Worlds:
             for world in (_NOTHING, _LABEL, _SCORES, _BOTH, _LIKE_LABEL, _LIKE_BOTH)
         )
     expected = model.share * model.counts.sum()
-    return Worlds(nodes, cells, model.counts, expected, model.share @ model.proba)
+    usual = model.share @ model.proba
+    unseen = share_unseen(source, *target.sketch(_SKETCH))
+    return Worlds(nodes, cells, model.counts, expected, usual, prior, hedge, unseen)
 
 
 def _model(source: LabelledSummary, target: BatchSummary, cells: Cells) -> _Model:
@@ -244,7 +266,7 @@ def _model(source: LabelledSummary, target: BatchSummary, cells: Cells) -> _Mode
     )
 
 
-def _smooth(mean: FloatArray, rows: FloatArray, cells: Cells, k: int) -> FloatArray:
+def _smooth(mean: FloatArray, rows: NDArray[Any], cells: Cells, k: int) -> FloatArray:
     """Return the covariance of a score tilt: cells of like confidence are alike."""
     confidence = mean.max(axis=1)
     # Cells that are as confident as each other share their ranks, whatever the last digit.

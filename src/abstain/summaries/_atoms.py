@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels.adapt import adapted_positive
 from abstain._kernels.atoms import binned, prefix_sums, ties_counted, ties_summed, window_ends
+from abstain._kernels.proportions import adapted
 from abstain._kernels.ranking import pairs_won, precision_sums
 from abstain._numerics import kind_width
 
@@ -165,15 +165,15 @@ class Atoms:
         place, these atoms are lost: their memory is used again.
         """
         if self.upper is None:
-            moved = adapted_positive(self.p, ratios, out=self.p if in_place else None)
+            moved = adapted(self.p, ratios, out=self.p if in_place else None)
             mass = moved if self.equal_weight == 1.0 else self.weight * moved
             if (moved[1:] < moved[:-1]).any():
                 # Neighbours may swap places by a rounding.
                 order = np.argsort(moved, kind="stable")
                 return type(self)(*ties_summed(moved[order], self.weight[order], mass[order]))
             return type(self)(*ties_summed(moved, self.weight, mass))
-        mass = self.weight * adapted_positive(self.positive / self.weight, ratios)
-        lower, upper = (adapted_positive(edge, ratios) for edge in (self.p, self.upper))
+        mass = self.weight * adapted(self.positive / self.weight, ratios)
+        lower, upper = (adapted(edge, ratios) for edge in (self.p, self.upper))
         return type(self)(lower, self.weight, mass, upper)
 
     @property
@@ -243,20 +243,16 @@ class Atoms:
         its first atom alone is too heavy: tied examples are withheld together or not at all.
         """
         if self.equal_weight is None:
-            ends = window_ends(self.weight_below, self._room(capacity))
+            ends = window_ends(self.weight_below, capacity + WEIGHT_TOLERANCE * self.total)
             return Windows(np.arange(len(ends)), ends)
-        return self.windows_from(0, self.last_start(capacity) + 1, capacity)
-
-    def windows_from(self, first: int, last: int, capacity: float) -> Windows:
-        """Return the windows that begin at some of the atoms, as far as ``windows`` has them."""
-        starts = np.arange(max(first, 0), min(last, self.last_start(capacity) + 1))
-        return self.windows_at(starts, capacity)
+        return self.windows_at(np.arange(self.last_start(capacity) + 1), capacity)
 
     def windows_at(self, starts: IntArray, capacity: float) -> Windows:
         """Return the windows that begin at these atoms."""
         if self.equal_weight is not None:
-            return Windows(starts, starts + self.window_size(capacity))
-        total, room = self.weight_below, self._room(capacity)
+            # Every window is as long as the one that reaches the last atom.
+            return Windows(starts, starts + (len(self) - self.last_start(capacity)))
+        total, room = self.weight_below, capacity + WEIGHT_TOLERANCE * self.total
         ends = np.searchsorted(total, total[starts] + room, side="right") - 1
         # The sum is rounded; what must fit is the difference.
         following = np.append(total, np.inf)
@@ -268,19 +264,11 @@ class Atoms:
 
     def last_start(self, capacity: float) -> int:
         """Return the first atom whose window reaches the last one."""
+        n, room = len(self), capacity + WEIGHT_TOLERANCE * self.total
         if self.equal_weight is not None:
-            return len(self) - self.window_size(capacity)
-        total, room = self.weight_below, self._room(capacity)
-        return bisect_left(range(len(self)), True, key=lambda k: total[-1] - total[k] <= room)
-
-    def _room(self, capacity: float) -> float:
-        return capacity + WEIGHT_TOLERANCE * self.total
-
-    def window_size(self, capacity: float) -> int:
-        """Return how many atoms of equal weight fit a capacity."""
-        if self.equal_weight is None:
-            raise TypeError("Atoms of different weights have no common window size.")
-        return int(min(self._room(capacity) / self.equal_weight, len(self)))
+            return n - int(min(room / self.equal_weight, n))
+        total = self.weight_below
+        return bisect_left(range(n), True, key=lambda k: total[-1] - total[k] <= room)
 
     def ends(self, start: int, end: int) -> tuple[float, float]:
         """Return the interval that holds exactly the atoms from ``start`` to before ``end``."""

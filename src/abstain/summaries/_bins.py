@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels._threads import over_rows
+from abstain._kernels._pieces import over_rows
 from abstain._kernels.bins import (
     N_BINS,
     PARTS,

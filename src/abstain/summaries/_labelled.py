@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels.adapt import adapted
+from abstain._kernels.proportions import adapted
 from abstain._numerics import cuts_between
 
 # Levels of certainty at which rows of two classes are joined.

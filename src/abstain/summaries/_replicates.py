@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels.adapt import adapted, adapted_positive
+from abstain._kernels.proportions import adapted
 
 _SMALLEST = np.finfo(np.float64).eps
 
@@ -54,7 +54,7 @@ class Moves:
         """
         if proba.ndim == 1 or proba.shape[1] == 2:
             p = np.ascontiguousarray(proba if proba.ndim == 1 else proba[:, 1])
-            p = adapted_positive(p, self.undoing)
+            p = adapted(p, self.undoing)
             bias = self.bias + np.log(np.maximum(self.ratios, _SMALLEST))
             logits = self.slope[:, 1:] * np.log(np.maximum(p, _SMALLEST))
             logits -= self.slope[:, :1] * np.log(np.maximum(1 - p, _SMALLEST))

@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, Mask, both_columns, whole_rows
-from abstain._kernels.adapt import adapted, adapted_positive
+from abstain._kernels.proportions import adapted
 from abstain._kernels.softmax import scaled_softmax
 from abstain.summaries._atoms import Atoms, Windows
 
@@ -42,6 +42,10 @@ class BatchSummary(ABC):
 
     Attributes
     ----------
+    proba : ndarray of shape (size, n_classes)
+        The probability vectors of the set.
+    weight : ndarray of shape (size,) or None
+        The weight of each vector; None where each counts once.
     n_rows : int
         How many rows it stands for.
     counted : bool
@@ -52,28 +56,20 @@ class BatchSummary(ABC):
         The atoms of the positive probability; for two classes only.
     """
 
+    proba: FloatArray
+    weight: FloatArray | None
     n_rows: int
     counted: bool
     lightest: float
     atoms: Atoms
 
     @property
-    @abstractmethod
-    def proba(self) -> FloatArray:
-        """The probability vectors of the set, of shape (size, n_classes)."""
-
-    @property
     def compact(self) -> FloatArray:
         """The same, of two classes the probability of the positive one where that is at hand."""
         return self.proba
 
-    @property
-    @abstractmethod
-    def weight(self) -> FloatArray | None:
-        """The weight of each vector; None where each counts once."""
-
-    def ranked(self, bins: int | None) -> Atoms:
-        """Return the atoms; where rows are at hand, summed in so many bins if that is asked."""
+    def in_bins(self, bins: int) -> Atoms:
+        """Return the atoms; where rows are at hand, summed in so many bins."""
         return self.atoms
 
     def capacity(self, budget: float) -> float:
@@ -99,18 +95,17 @@ class BatchSummary(ABC):
         share = budget * self.total
         return whole_rows(share) if self.counted else share
 
-    @property
+    @cached_property
     def total(self) -> float:
         """The weight of all rows."""
-        weight = self.weight
-        return float(self.n_rows if weight is None else weight.sum())
+        return float(self.n_rows if self.weight is None else self.weight.sum())
 
     @cached_property
     def class_sums(self) -> FloatArray:
         """The expected weight of each class."""
-        weight = self.weight
-        sums: FloatArray = self.proba.sum(axis=0) if weight is None else weight @ self.proba
-        return sums
+        if self.weight is None:
+            return np.asarray(self.proba.sum(axis=0))
+        return np.asarray(self.weight @ self.proba)
 
     @abstractmethod
     def adapted(self, ratios: FloatArray, *, in_place: bool = False) -> Self:
@@ -158,109 +153,97 @@ class RowSummary(BatchSummary):
 
     Parameters
     ----------
-    rows : ndarray of shape (size, n_classes)
-    given_weight : ndarray of shape (size,) or None
+    proba : ndarray of shape (size, n_classes)
+    weight : ndarray of shape (size,) or None
         How much each counts; None for once.
     stands_for : int or None
         How many rows that count once they stand for; None where they are the rows.
     """
 
-    rows: FloatArray
-    given_weight: FloatArray | None = None
+    proba: FloatArray
+    weight: FloatArray | None = None
     stands_for: int | None = None
 
     @classmethod
     def standing_for(
-        cls, rows: FloatArray, weight: FloatArray, n_rows: int, *, counted: bool
+        cls, proba: FloatArray, weight: FloatArray, n_rows: int, *, counted: bool
     ) -> Self:
         """Return weighted rows that stand for so many, each of which counts once or not."""
         if counted and (weight == 1.0).all():
-            return cls(rows)
-        return cls(rows, weight, stands_for=n_rows if counted else None)
+            return cls(proba)
+        return cls(proba, weight, stands_for=n_rows if counted else None)
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]
         """How many rows there are."""
-        return len(self.rows) if self.stands_for is None else self.stands_for
+        return len(self.proba) if self.stands_for is None else self.stands_for
 
     @property
     def counted(self) -> bool:  # type: ignore[override]
         """Whether every row counts once."""
-        return self.given_weight is None or self.stands_for is not None
+        return self.weight is None or self.stands_for is not None
 
     @property
     def lightest(self) -> float:  # type: ignore[override]
         """The least weight of a row that has any."""
-        weight = self.given_weight
-        return 1.0 if weight is None or self.counted else float(weight[weight > 0].min())
-
-    @property
-    def proba(self) -> FloatArray:
-        """The rows."""
-        return self.rows
-
-    @property
-    def weight(self) -> FloatArray | None:
-        """Their weights."""
-        return self.given_weight
+        if self.weight is None or self.counted:
+            return 1.0
+        return float(self.weight[self.weight > 0].min())
 
     @cached_property
     def atoms(self) -> Atoms:  # type: ignore[override]
         """The atoms of the positive probability."""
-        p = np.ascontiguousarray(self.rows[:, 1])
-        return Atoms.from_proba(p, sample_weight=self.given_weight)
+        p = np.ascontiguousarray(self.proba[:, 1])
+        return Atoms.from_proba(p, sample_weight=self.weight)
 
-    def ranked(self, bins: int | None) -> Atoms:
-        """Return the atoms, exact or in bins."""
-        if bins is None:
-            return self.atoms
-        p = np.ascontiguousarray(self.rows[:, 1])
-        return Atoms.from_proba(p, sample_weight=self.given_weight, bins=bins)
+    def in_bins(self, bins: int) -> Atoms:
+        """Return the atoms of rows summed in bins."""
+        p = np.ascontiguousarray(self.proba[:, 1])
+        return Atoms.from_proba(p, sample_weight=self.weight, bins=bins)
 
     def sketch(self, most: int) -> tuple[FloatArray, FloatArray]:
         """Return about so many vectors and weights that stand for all, to tell how they move."""
-        if self.rows.shape[1] != 2 or len(self.rows) <= most:
+        if self.proba.shape[1] != 2 or len(self.proba) <= most:
             return super().sketch(most)
         # Groups of neighbours, as some rows may have none of a rare class among them.
-        return summarise(self.rows[:, 1], self.given_weight).sketch(most)
+        return summarise(self.proba[:, 1], self.weight).sketch(most)
 
     def adapted(self, ratios: FloatArray, *, in_place: bool = False) -> Self:
         """Return the rows adapted one by one, two classes by the positive one's probability."""
-        if self.rows.shape[1] == 2:
-            p = adapted_positive(np.ascontiguousarray(self.rows[:, 1]), ratios)
-            return replace(self, rows=both_columns(p))
-        return replace(self, rows=adapted(self.rows, ratios, self.rows if in_place else None))
+        if self.proba.shape[1] == 2:
+            p = adapted(np.ascontiguousarray(self.proba[:, 1]), ratios)
+            return replace(self, proba=both_columns(p))
+        return replace(self, proba=adapted(self.proba, ratios, self.proba if in_place else None))
 
     def moved(self, slope: FloatArray, bias: FloatArray, ratios: FloatArray) -> Self:
         """Return the rows with other probabilities."""
-        logs = np.log(np.maximum(self.rows, _SMALLEST))
-        return replace(self, rows=adapted(scaled_softmax(logs, slope, bias), ratios))
+        logs = np.log(np.maximum(self.proba, _SMALLEST))
+        return replace(self, proba=adapted(scaled_softmax(logs, slope, bias), ratios))
 
     def only(self, chosen: Mask | IntArray) -> Self:
         """Return the rows that are marked or numbered."""
-        weight = None if self.given_weight is None else self.given_weight[chosen]
+        weight = None if self.weight is None else self.weight[chosen]
         some = None
         if self.stands_for is not None and weight is not None:
             some = round(float(weight.sum()))
-        return replace(self, rows=self.rows[chosen], given_weight=weight, stands_for=some)
+        return replace(self, proba=self.proba[chosen], weight=weight, stands_for=some)
 
     def in_own_order(self) -> Self:
         """Return the rows in an order that does not depend on how they came."""
-        order = own_order(self.rows, self.given_weight)
+        order = own_order(self.proba, self.weight)
         return self if order is None else self.only(order)
 
     def merged(self, other: Self) -> Self:
         """Return the rows of both."""
-        weights = [one.given_weight for one in (self, other)]
         weight = None
-        if any(one is not None for one in weights):
+        if self.weight is not None or other.weight is not None:
             weight = np.concatenate(
                 [
-                    np.ones(len(part.rows)) if one is None else one
-                    for part, one in zip((self, other), weights, strict=True)
+                    np.ones(len(one.proba)) if one.weight is None else one.weight
+                    for one in (self, other)
                 ]
             )
-        return replace(self, rows=np.concatenate([self.rows, other.rows]), given_weight=weight)
+        return replace(self, proba=np.concatenate([self.proba, other.proba]), weight=weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,7 +264,7 @@ class BinarySummary(BatchSummary):
     lightest: float = 1.0
 
     @cached_property
-    def proba(self) -> FloatArray:
+    def proba(self) -> FloatArray:  # type: ignore[override]
         """One vector for each atom."""
         return both_columns(self.atoms.middle)
 
@@ -291,7 +274,7 @@ class BinarySummary(BatchSummary):
         return self.atoms.middle
 
     @property
-    def weight(self) -> FloatArray | None:
+    def weight(self) -> FloatArray | None:  # type: ignore[override]
         """The weight of each atom; None where each is one row that counts once."""
         return None if self.counted and len(self.atoms) == self.n_rows else self.atoms.weight
 

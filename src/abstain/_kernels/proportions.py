@@ -1,14 +1,46 @@
-"""The loops of maximum likelihood for class proportions: sums over rows of p / (p . w)."""
+"""Probabilities at other class proportions: adapted row by row, and how likely those are.
+
+Adapted by class weights w, a row p becomes ``p * w / (p . w)``; the likelihood of the weights is
+the product of the ``p . w``.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from abstain._inputs import FloatArray
-from abstain._kernels._columns import columns_of, rows_at_a_time
-from abstain._kernels._threads import summed_over_rows
+from abstain._kernels._pieces import columns_of, over_rows, rows_at_a_time, summed_over_rows
 
 N_BLOCKS = 16
+
+
+def adapted(proba: FloatArray, weights: FloatArray, out: FloatArray | None = None) -> FloatArray:
+    """Return ``proba * weights`` with each row renormalised; a row that vanishes is kept.
+
+    One dimension is the positive class of two. The result is written into ``out`` where that is
+    given, which may be the probabilities themselves.
+    """
+    result = np.empty(proba.shape) if out is None else out
+    n_classes = 2 if proba.ndim == 1 else proba.shape[1]
+
+    def adapt(begin: int, end: int) -> None:
+        part = proba[begin:end]
+        if part.ndim == 1:
+            product = part * weights[1]
+            total = (1 - part) * weights[0]
+            total += product
+        else:
+            part = columns_of(part)
+            product = part * weights[:, None]
+            total = product.sum(axis=0)
+        vanished = ~(total > 0)
+        product /= total
+        if vanished.any():
+            product[..., vanished] = part[..., vanished]
+        result[begin:end] = product.T[: end - begin]
+
+    over_rows(adapt, len(proba), size=rows_at_a_time(n_classes))
+    return result
 
 
 def mixture_derivatives(
