@@ -253,10 +253,12 @@ class Resampled:
         mean = count @ believed / count.sum()
         weight = np.broadcast_to(self.row_weight[0], self.row_weight.shape)
         found = _means(_adapted(self.moved_rows, ratios), weight)
-        # Labels fall as they fall, each row for itself.
-        spread = np.sqrt(count @ (believed * (1 - believed))) / count.sum()
+        # Labels fall as they fall, each row for itself: its class is one, and no other.
+        spread = np.diag(mean) - (believed * count[:, None]).T @ believed / count.sum()
+        values, vectors = np.linalg.eigh(spread / count.sum())
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
         found = mean + found - found[0]
-        found[1:] += spread * rng.standard_normal(found[1:].shape)
+        found[1:] += rng.standard_normal(found[1:].shape) @ (root @ vectors.T)
         found = np.clip(found, 0.0, 1.0)
         return np.asarray(found / found.sum(axis=1, keepdims=True))
 
