@@ -30,7 +30,7 @@ HEDGE = 0.2
 PRIOR_ROWS = 10.0
 # Worlds of no more weight than this have no part in figures, which costs as much as any; the
 # others have that much less of one.
-_NO_PART = 1e-3
+_NO_PART = 0.01
 # The least ratio of class proportions whose logarithm is averaged.
 _LEAST = 1e-9
 

@@ -47,12 +47,12 @@ class Cells:
         """Return cells of about evenly many validation rows of each likeliest class."""
         proba, k = source.proba, source.proba.shape[1]
         weight = ones_if_none(source.weight, len(proba))
-        best = _likeliest(proba)
+        best, top = _likeliest(proba)
         here = [np.flatnonzero(best == j) for j in range(k)]
         heavy = np.array([weight[rows].sum() for rows in here])
         most = max(_MOST_CELLS, 2 * k) / max(np.count_nonzero(heavy), 1)
         parts = np.clip(np.minimum(heavy / _ROWS_PER_CELL, most), 1, None).astype(int)
-        value = proba[:, 1] if k == 2 else proba.max(axis=1)
+        value = proba[:, 1] if k == 2 else top
         # Rows were joined by how sure they are, of two classes at both ends of the scale.
         mirrored = (1 - source.edges, source.edges) if k == 2 else (source.edges,) * k
         cuts = [
@@ -97,7 +97,7 @@ class Cells:
         if len(self.cuts) == 1:
             found: IntArray = np.searchsorted(self.cuts[0], proba[:, 1])
             return found
-        best, top = _likeliest(proba), proba.max(axis=1)
+        best, top = _likeliest(proba)
         cell = self.first[best]
         for j, cuts in enumerate(self.cuts):
             if len(cuts):
@@ -132,11 +132,11 @@ def share_unseen(source: LabelledSummary, rows: FloatArray, weight: FloatArray) 
 
 def _spread_out(proba: FloatArray, weight: FloatArray) -> FloatArray:
     """Return the weight at each step of the log-odds, a row's on the two that it is between."""
-    top = proba.max(axis=1)
+    best, top = _likeliest(proba)
     odds = np.log(np.maximum(top, _SMALLEST) / np.maximum(1 - top, _SMALLEST))
     # Of many classes the likeliest may be improbable.
     place = np.clip(odds / _STEP + _FARTHEST / 4, 0.0, _FARTHEST + _FARTHEST / 4)
-    side = _likeliest(proba) if proba.shape[1] == 2 else np.zeros(len(proba), dtype=np.intp)
+    side = best if proba.shape[1] == 2 else np.zeros_like(best)
     size = _FARTHEST + _FARTHEST // 4 + 2
     below = place.astype(np.intp)
     found = np.zeros(2 * size)
@@ -145,12 +145,12 @@ def _spread_out(proba: FloatArray, weight: FloatArray) -> FloatArray:
     return found.reshape(2, size)
 
 
-def _likeliest(proba: FloatArray) -> IntArray:
-    """Return the likeliest class of each row, of those that tie the first."""
+def _likeliest(proba: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return each row's likeliest class, the first of those that tie, and its probability."""
+    top = proba.max(axis=1)
     if proba.shape[1] == 2:
-        return (proba[:, 1] > 0.5 + _TIED).astype(np.intp)
-    found: IntArray = (proba >= (1 - _TIED) * proba.max(axis=1, keepdims=True)).argmax(axis=1)
-    return found
+        return (proba[:, 1] > 0.5 + _TIED).astype(np.intp), top
+    return (proba >= (1 - _TIED) * top[:, None]).argmax(axis=1), top
 
 
 def _quantile_cuts(
