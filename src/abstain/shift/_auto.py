@@ -7,7 +7,6 @@ given by how well it explains the numbers of rows in cells of scores.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -116,9 +115,7 @@ class AutoShift(ShiftEstimator):
         prior = _checked_prior(self.prior)
         hedge = check_fraction(self.hedge, name="hedge")
         self.mean_proba_ = target.class_sums / target.class_sums.sum()
-        # In bins, neighbours on both sides of a cut would be one row of the batch.
-        seen = replace(source, proba=target.like_this(source.proba))
-        worlds = self.worlds_ = weigh(seen, target, prior, hedge)
+        worlds = self.worlds_ = weigh(source, target, prior, hedge)
         self.world_weights_ = worlds.weights
         priors = self.source_priors
         self._under: dict[World, ShiftEstimator] = {

@@ -11,7 +11,7 @@ import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
 from abstain._numerics import first_of_kind
-from abstain.summaries import LabelledSummary
+from abstain.summaries import BatchSummary, LabelledSummary
 
 # Cells: at most, and rows that each should have.
 _MOST_CELLS = 24
@@ -25,6 +25,11 @@ _MOST_SORTED = 65_536
 _STEP = 0.5
 _FARTHEST = 40
 _SMALLEST = 1e-12
+# Steps of the table that tells the cells of many rows of two classes.
+_STEPS = 4_096
+# Bins of two classes: of this width, and below this probability so many, as a power of two, in
+# each halving.
+_BIN, _ENDS, _PER_HALVING = 2.0**-16, 2.0**-7, 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +70,7 @@ class Cells:
         if len(here[0]) and len(here[1]):
             low, high = value[here[0]].max(), value[here[1]].min()
             between = np.array([low + _GOLDEN * (high - low)])
-        return cls((np.concatenate([cuts[0], between, cuts[1]]),))
+        return cls((_between_bins(np.concatenate([cuts[0], between, cuts[1]])),))
 
     @property
     def first(self) -> IntArray:
@@ -92,10 +97,21 @@ class Cells:
             for ends in itertools.pairwise(edges)
         ]
 
+    def counts(self, batch: BatchSummary) -> FloatArray:
+        """Return the weight of a batch in each cell."""
+        proba, weight = batch.one_by_one
+        return np.bincount(self.number(proba), weight, len(self)).astype(np.float64)
+
     def number(self, proba: FloatArray) -> IntArray:
-        """Return the cell of each row."""
+        """Return the cell of each row, of two classes by the positive one if that is all."""
         if len(self.cuts) == 1:
-            found: IntArray = np.searchsorted(self.cuts[0], proba[:, 1])
+            p = proba if proba.ndim == 1 else proba[:, 1]
+            # By a table of narrow steps; what is in a step with a cut is compared with it.
+            steps = np.searchsorted(self.cuts[0], np.arange(_STEPS + 1) / _STEPS, side="right")
+            step = np.minimum((p * _STEPS).astype(np.intp), _STEPS - 1)
+            found: IntArray = steps[step]
+            near = np.flatnonzero(steps[step + 1] != found)
+            found[near] = np.searchsorted(self.cuts[0], p[near], side="right")
             return found
         best, top = _likeliest(proba)
         cell = self.first[best]
@@ -181,6 +197,15 @@ def _quantile_cuts(
     if len(allowed):
         cuts = np.unique(allowed[np.abs(allowed - cuts[:, None]).argmin(axis=1)])
     return cuts
+
+
+def _between_bins(cuts: FloatArray) -> FloatArray:
+    """Return cuts where summaries in bins have an edge too, so that they count as rows do."""
+    nearer = np.minimum(cuts, 1 - cuts)
+    # Towards the ends their bins are as many in each halving.
+    step = np.where(nearer < _ENDS, 2.0 ** (np.floor(np.log2(nearer)) - _PER_HALVING), _BIN)
+    nearer = np.rint(nearer / step) * step
+    return np.unique(np.where(cuts > 0.5, 1 - nearer, nearer))
 
 
 def ones_if_none(weight: FloatArray | None, n: int) -> FloatArray:

@@ -257,12 +257,9 @@ class CellCounts:
         """Count both."""
         k = source.proba.shape[1]
         by_class = np.zeros((len(cells), k))
-        # In bins, neighbours on both sides of a cut would be one row of the batch.
-        here = cells.number(target.like_this(source.proba))
+        here = cells.number(source.proba)
         np.add.at(by_class, (here, source.labels), ones_if_none(source.weight, len(here)))
-        there = cells.number(target.proba)
-        counts = np.bincount(there, weights=target.weight, minlength=len(cells))
-        return cls(by_class, counts.astype(np.float64), cells, classes)
+        return cls(by_class, cells.counts(target), cells, classes)
 
     def checked(self, level: float = LEVEL) -> LabelShiftCheck:
         """Return the check, whose noise is simulated."""

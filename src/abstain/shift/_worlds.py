@@ -232,9 +232,7 @@ def _model(source: LabelledSummary, target: BatchSummary, cells: Cells) -> _Mode
     weight = ones_if_none(source.weight, len(proba))
     cell = cells.number(proba)
     rows = np.bincount(cell, weights=weight, minlength=len(cells))
-    counts = np.bincount(
-        cells.number(target.proba), weights=target.weight, minlength=len(cells)
-    ).astype(np.float64)
+    counts = cells.counts(target)
     # A cell without validation rows is as all of them are.
     usual = weight @ proba / weight.sum()
     share = (rows + _HALF) / (rows + _HALF).sum()

@@ -134,9 +134,10 @@ class BatchSummary(ABC):
         """Return nothing, and the marked part, as windows of the atoms; None if it is not one."""
         return None
 
-    def like_this(self, proba: FloatArray) -> FloatArray:
-        """Return other probability vectors as this set would hold them."""
-        return proba
+    @property
+    def one_by_one(self) -> tuple[FloatArray, FloatArray | None]:
+        """Compact probabilities to count, and weights; of bins those of rows that are at hand."""
+        return self.compact, self.weight
 
     def for_likelihood(self, most: int = MOST_ATOMS) -> tuple[FloatArray, FloatArray | None]:
         """Return vectors and weights on which a likelihood of class proportions may be taken."""
@@ -256,12 +257,20 @@ class BinarySummary(BatchSummary):
         In the order of the probability.
     n_rows, counted, lightest
         As of :class:`BatchSummary`.
+    rows : (ndarray, ndarray or None) or None
+        Of bins of rows that are at hand, their probabilities and weights.
     """
 
     atoms: Atoms
     n_rows: int
     counted: bool = True
     lightest: float = 1.0
+    rows: tuple[FloatArray, FloatArray | None] | None = None
+
+    @property
+    def one_by_one(self) -> tuple[FloatArray, FloatArray | None]:
+        """Compact probabilities to count, and weights; of bins those of rows that are at hand."""
+        return super().one_by_one if self.rows is None else self.rows
 
     @cached_property
     def proba(self) -> FloatArray:  # type: ignore[override]
@@ -286,19 +295,19 @@ class BinarySummary(BatchSummary):
 
     def adapted(self, ratios: FloatArray, *, in_place: bool = False) -> Self:
         """Return the atoms adapted one by one."""
-        return replace(self, atoms=self.atoms.adapted(ratios, in_place=in_place))
+        return replace(self, atoms=self.atoms.adapted(ratios, in_place=in_place), rows=None)
 
     def moved(self, slope: FloatArray, bias: FloatArray, ratios: FloatArray) -> Self:
         """Return the same atoms with another positive mass."""
         logs = np.log(np.maximum(self.proba, _SMALLEST))
         p = adapted(scaled_softmax(logs, slope, bias), ratios)[:, 1]
-        return replace(self, atoms=self.atoms.relabelled(self.atoms.weight * p))
+        return replace(self, atoms=self.atoms.relabelled(self.atoms.weight * p), rows=None)
 
     def only(self, chosen: Mask | IntArray) -> Self:
         """Return the atoms that are marked or numbered."""
         atoms = self.atoms.only(chosen)
         n_rows = round(float(atoms.weight.sum())) if self.counted else len(atoms)
-        return replace(self, atoms=atoms, n_rows=n_rows)
+        return replace(self, atoms=atoms, n_rows=n_rows, rows=None)
 
     def window(self, withheld: Mask) -> Windows | None:
         """Return nothing, and the marked part, as windows of the atoms; None if it is not one."""
@@ -308,16 +317,6 @@ class BinarySummary(BatchSummary):
             return None
         return Windows(np.array([0, start]), np.array([0, start + count]))
 
-    def like_this(self, proba: FloatArray) -> FloatArray:
-        """Return other vectors at the middle of the bins they fall in, where there are bins."""
-        atoms = self.atoms
-        if atoms.upper is None:
-            return proba
-        p = proba[:, 1]
-        at = np.maximum(np.searchsorted(atoms.p, p, side="right") - 1, 0)
-        inside = (atoms.p[at] <= p) & (p < np.where(atoms.upper[at] < 1, atoms.upper[at], 2.0))
-        return both_columns(np.where(inside, atoms.middle[at], p))
-
     def merged(self, other: Self) -> Self:
         """Return the atoms of both."""
         return replace(
@@ -326,6 +325,7 @@ class BinarySummary(BatchSummary):
             n_rows=self.n_rows + other.n_rows,
             counted=self.counted and other.counted,
             lightest=min(self.lightest, other.lightest),
+            rows=None,
         )
 
     def for_likelihood(self, most: int = MOST_ATOMS) -> tuple[FloatArray, FloatArray | None]:
@@ -397,7 +397,9 @@ def summarise(
     if proba.ndim == 2:
         return RowSummary(proba, weight)
     atoms = Atoms.from_proba(proba, sample_weight=weight, bins=bins)
+    rows = None if bins is None else (proba, weight)
     if weight is None:
-        return BinarySummary(atoms, len(proba))
+        return BinarySummary(atoms, len(proba), rows=rows)
     present = weight[weight > 0]
-    return BinarySummary(atoms, len(present), counted=False, lightest=float(present.min()))
+    least = float(present.min())
+    return BinarySummary(atoms, len(present), counted=False, lightest=least, rows=rows)
