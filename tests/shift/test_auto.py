@@ -42,45 +42,43 @@ def test_adapts_under_label_shift():
     source, y, moved, _ = batches()
     auto = AutoShift().fit(source, moved, y)
     likelihood = MaximumLikelihoodShift(prior_rows=10).fit(source, moved, y)
-    assert auto.adapted_
-    assert auto.assumed == "label-shift"
-    assert auto.check_.fits
-    np.testing.assert_allclose(auto.priors_, likelihood.priors_)
-    np.testing.assert_allclose(auto.weights_, likelihood.weights_)
-    np.testing.assert_allclose(auto.prior_draws(20), likelihood.prior_draws(20))
-    assert auto.alternative_.tolist() == [1, 1, 1]
+    assert auto.assumed == "weighed"
+    assert auto.world_weights_[[1, 3]].sum() > 0.5
+    np.testing.assert_allclose(auto.under["label"].priors_, likelihood.priors_)
+    # By the mean of the logarithms: most of the way.
+    assert np.abs(auto.priors_ - likelihood.priors_).max() < 0.2
     assert auto.settled().get_params() == likelihood.get_params()
+    low, high = auto.priors_interval().T
+    assert (low <= np.array(SOURCE[::-1]) + 0.02).all()
+    assert (high >= np.array(SOURCE[::-1]) - 0.02).all()
 
 
-def test_adapts_nothing_where_label_shift_is_rejected():
+def test_adapts_next_to_nothing_where_the_scores_alone_moved():
     source, y, _, uncertain = batches()
     auto = AutoShift().fit(source, uncertain, y)
-    assert not auto.adapted_
-    assert auto.assumed == "same-given-score"
-    assert auto.weights_.tolist() == [1, 1, 1]
-    np.testing.assert_array_equal(auto.priors_, auto.source_priors_)
-    np.testing.assert_allclose(auto.mean_proba_, uncertain.mean(axis=0))
-    assert (auto.prior_draws(5) == auto.priors_).all()
-    np.testing.assert_array_equal(auto.priors_interval()[:, 0], auto.priors_)
+    assert auto.world_weights_[1] < 0.05
     likelihood = MaximumLikelihoodShift(prior_rows=10).fit(source, uncertain, y)
-    np.testing.assert_allclose(auto.alternative_, likelihood.weights_)
-    np.testing.assert_allclose(auto.transform(uncertain), uncertain)
-    assert isinstance(auto.settled(), NoShift)
+    off = [np.abs(np.log(one.weights_)).max() for one in (auto, likelihood)]
+    assert off[0] < 0.7 * off[1]
+    np.testing.assert_allclose(auto.mean_proba_, uncertain.mean(axis=0))
+    np.testing.assert_allclose(auto.under["scores"].transform(uncertain), uncertain)
 
 
-def test_without_labels_label_shift_is_assumed():
-    source, _, _, uncertain = batches()
-    auto = AutoShift().fit(source, uncertain)
-    assert auto.check_ is None
-    assert auto.adapted_
-    with pytest.raises(ValueError, match="`level`"):
-        AutoShift(level=2).fit(source, uncertain)
+def test_labels_of_the_source_are_not_needed():
+    source, y, moved, _ = batches()
+    without, found = (AutoShift().fit(source, moved, codes) for codes in (None, y))
+    np.testing.assert_allclose(without.world_weights_, found.world_weights_)
+    with pytest.raises(ValueError, match="`hedge`"):
+        AutoShift(hedge=2).fit(source, moved)
 
 
 def test_is_kept_in_a_policy():
-    stored = json.loads(json.dumps(shift.to_dict(AutoShift(level=0.05))))
-    assert repr(shift.from_dict(stored)) == "AutoShift(level=0.05)"
+    stored = json.loads(json.dumps(shift.to_dict(AutoShift(hedge=0.05))))
+    assert repr(shift.from_dict(stored)) == "AutoShift(hedge=0.05)"
     assert isinstance(shift.get("auto"), AutoShift)
+    # What switched once is no parameter any more.
+    old = {"name": "auto", "parameters": {"level": 0.01, "prior_rows": 10.0}}
+    assert repr(shift.from_dict(old)) == "AutoShift()"
 
 
 def assumed(estimator, source, y, target, *, compact=False, classes=None):
@@ -96,17 +94,19 @@ def test_all_is_well_under_label_shift(compact):
     source, y, moved, _ = batches()
     found = assumed(AutoShift(), source, y, moved, compact=compact)
     assert found.doubts == ()
-    assert found.assumed == "label-shift"
+    assert found.assumed == "weighed"
+    assert found.fits
     assert found.p_value == found.check.p_value
-    assert "Label shift was assumed" in found.summary()
-    assert f"p = {found.p_value:.3f}" in found.summary()
+    assert found.check.fits
+    assert sum(found.worlds.values()) == pytest.approx(1)
+    assert found.worlds["label"] == max(found.worlds.values())
+    assert found.summary().startswith("Most likely label shift (")
 
 
 @pytest.mark.parametrize("compact", [False, True])
 @pytest.mark.parametrize(
     ("estimator", "name", "words"),
     [
-        (AutoShift(), "same-given-score", "So nothing was adapted"),
         (MaximumLikelihoodShift(), "label-shift", "adapted all the same"),
         (KnownPriors([0.2, 0.2, 0.6]), "known-proportions", "to the given proportions all the"),
     ],
@@ -136,6 +136,8 @@ def test_scores_of_another_model(compact):
     for power in (4.0, 0.2):
         other = moved**power / (moved**power).sum(axis=1, keepdims=True)
         found = assumed(AutoShift(), source, y, other, compact=compact)
+        assert any("same model" in doubt for doubt in found.doubts)
+        found = assumed(MaximumLikelihoodShift(), source, y, other, compact=compact)
         assert "another model" in found.doubts[0]
         assert "the same `scale`" in found.doubts[0]
     narrow = source[(source.max(axis=1) < 0.7)]
@@ -185,7 +187,8 @@ def test_what_cannot_be_checked():
     rng = np.random.default_rng(3)
     source, y = drawn(rng, SOURCE, 500)
     rare, _ = drawn(rng, [0.0, 0.0, 1.0], 7)
-    found = assumed(AutoShift(), source, y, rare)
+    assert assumed(AutoShift(), source, y, rare).p_value is None
+    found = assumed(MaximumLikelihoodShift(), source, y, rare)
     assert found.p_value is None
     assert "Too few rows" in found.summary()
     assert any("whether by label shift cannot be checked" in doubt for doubt in found.doubts)
@@ -195,12 +198,12 @@ def test_what_cannot_be_checked():
 
 def test_assumptions_are_plain_data():
     source, y, _, uncertain = batches()
-    found = assumed(AutoShift(level=0.05), source, y, uncertain, classes="abc")
+    found = assumed(AutoShift(), source, y, uncertain, classes="abc")
     assert "predicted class a" in " ".join(found.check.cells)
     again = Assumption.from_dict(json.loads(json.dumps(found.to_dict())))
     assert again.to_dict() == found.to_dict()
     assert again.summary() == found.summary()
-    assert again.check.level == 0.05
+    assert again.worlds == found.worlds
     unchecked = Assumption.from_dict(Assumption("no-shift").to_dict())
     assert unchecked.check is None
     assert "not checked" in unchecked.summary()

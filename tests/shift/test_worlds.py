@@ -12,6 +12,10 @@ from abstain.summaries import LabelledSummary, RowSummary
 PRIOR = np.array([4.0, 4.0, 2.0, 2.0])
 
 
+def weighed(source, target, prior=PRIOR, hedge=0.2):
+    return weigh(source, target, prior, hedge)
+
+
 def drawn(n, seed):
     made = simulate_binary_normal(
         n, positive_rate=0.3, mean_negative=-0.7, mean_positive=0.9, sd_negative=1.0,
@@ -42,7 +46,7 @@ def labelled(seed=0, n=1000):
 def test_each_world_is_found(world):
     found = np.mean(
         [
-            weigh(labelled(seed), RowSummary(batch(world, seed)[0])).weights(PRIOR, 0.2)
+            weighed(labelled(seed), RowSummary(batch(world, seed)[0])).weights
             for seed in range(20)
         ],
         axis=0,
@@ -58,7 +62,7 @@ def test_weights_are_how_often_they_are_right():
         for number, world in enumerate(WORLDS):
             odds = np.exp(np.abs(np.random.default_rng(seed).normal(0, [1.2, 0.9])))
             rows, _ = batch(world, seed, n=500, by_class=odds[0], by_score=odds[1])
-            weights = weigh(labelled(seed), RowSummary(rows)).weights(np.ones(4), 0.0)
+            weights = weighed(labelled(seed), RowSummary(rows), np.ones(4), 0.0).weights
             said += weights.tolist()
             right += (np.arange(4) == number).tolist()
     said, right = np.array(said), np.array(right, dtype=float)
@@ -76,8 +80,8 @@ def test_whole_weights_are_repetition_and_the_order_of_rows_is_nothing():
     repeated = LabelledSummary(source.proba[rows], source.labels[rows])
     again = RowSummary(np.repeat(target, 2, axis=0)[::-1])
     np.testing.assert_allclose(
-        weigh(heavy, RowSummary(target, np.full(len(target), 2.0))).evidence,
-        weigh(repeated, again).evidence,
+        weighed(heavy, RowSummary(target, np.full(len(target), 2.0))).evidence,
+        weighed(repeated, again).evidence,
         atol=1e-6,
     )
 
@@ -104,7 +108,7 @@ def test_of_many_classes_their_order_is_nothing():
     sets = [rng.dirichlet([0.8, 0.5, 0.3, 0.3], size=n) for n in (600, 500)]
     order = np.array([2, 0, 3, 1])
     here, there = (
-        weigh(LabelledSummary(val[:, at]), RowSummary(new[:, at]))
+        weighed(LabelledSummary(val[:, at]), RowSummary(new[:, at]))
         for at in (np.arange(4), order)
         for val, new in [sets]
     )
@@ -127,15 +131,15 @@ def test_a_batch_of_another_model_is_unseen_and_unexplained():
     other = np.tile([1e-9, 1 - 1e-9], (500, 1))
     assert share_unseen(source, other, np.ones(500)) > 0.99
     assert share_unseen(source, batch("nothing", 0)[0], np.ones(1000)) < 0.01
-    assert weigh(source, RowSummary(other)).p_value < 1e-3
-    assert weigh(source, RowSummary(batch("both", 0)[0])).p_value > 0.05
+    assert weighed(source, RowSummary(other)).p_value < 1e-3
+    assert weighed(source, RowSummary(batch("both", 0)[0])).p_value > 0.05
 
 
 def test_who_knows_says_so():
     source, target = labelled(), batch("scores", 0)[0]
     known = AutoShift(prior=(0, 1, 0, 0), hedge=0.0).fit(source.proba, target, source.codes)
     np.testing.assert_allclose(known.world_weights_, [0, 1, 0, 0])
-    np.testing.assert_allclose(known.weights_, known.under("label").weights_)
+    np.testing.assert_allclose(known.weights_, known.under["label"].weights_)
     still = AutoShift(prior=(1, 0, 0, 0)).fit(source.proba, target, source.codes)
     np.testing.assert_allclose(still.weights_, 1)
     with pytest.raises(ValueError, match="`prior` must be four numbers"):

@@ -30,6 +30,8 @@ PRIOR_ROWS = 10.0
 # Worlds of no more weight than this have no part in figures, which costs as much as any; the
 # others have that much less of one.
 _NO_PART = 0.01
+# Whether proportions that hardly moved are open matters to nobody.
+_HARDLY = 0.1
 # The least ratio of class proportions whose logarithm is averaged.
 _LEAST = 1e-9
 
@@ -157,11 +159,14 @@ class AutoShift(ShiftEstimator):
         return tuple(part for part in found if part.weight > 0)
 
     def left_open(self) -> float:
-        """Return how far the class proportions are open, as total variation expected."""
+        """Return how far the class proportions are open if they moved, as total variation.
+
+        Whether they did, the weights say.
+        """
         weights, worlds = self.weighed.weights, self.worlds_
-        within = weights[1] * worlds.scatter("label") + weights[3] * worlds.scatter("both")
-        apart = [np.abs(self._under[one].priors_ - self.priors_).sum() / 2 for one in WORLDS]
-        return float(within + weights @ apart)
+        open_by = weights[1] * worlds.scatter("label") + weights[3] * worlds.scatter("both")
+        moved = float(weights[1] + weights[3])
+        return float(open_by) / moved if moved > _HARDLY else 0.0
 
     def _asymptotic_draws(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
         """Draw from each world in its turn, as often as its weight says."""

@@ -32,6 +32,8 @@ LEVEL = 0.01
 # More classes than this are not checked: tables of twice as many cells would take minutes, and
 # have a handful of rows for each class.
 _MOST_CLASSES = 256
+# Fewer rows of either set cannot tell.
+_FEWEST_ROWS = 16
 
 
 @dataclass(frozen=True)
@@ -274,6 +276,8 @@ class CellCounts:
         ratio, mixture, shares = likelihood_ratio(by_class, counts)
         p_value = 1.0
         freedom = max(len(counts) - int(known.sum()), 0)
+        if min(by_class.sum(), counts.sum()) < _FEWEST_ROWS:
+            freedom = 0
         if freedom:
             mean, variance = simulated_ratio(by_class.sum(axis=0), shares, counts, mixture)
             p_value = float(gammaincc(mean**2 / variance, ratio * mean / variance))

@@ -74,6 +74,8 @@ def from_dict(data: dict[str, Any] | None) -> ShiftEstimator | None:
     estimator: ShiftEstimator = _ESTIMATORS[data["name"]]()
     # The level of a test that once decided whether to adapt.
     given = {key: value for key, value in data["parameters"].items() if key != "level"}
+    if "prior" in given:
+        given["prior"] = tuple(given["prior"])
     return estimator.set_params(**given)
 
 
