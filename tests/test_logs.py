@@ -65,7 +65,7 @@ def test_the_stages_can_be_followed(clinic, caplog, tmp_path):
     texts = [text for _, text in said]
     assert texts[0].startswith(f"picked {decisions.policy.calibrator.name}")
     assert texts[1].startswith("500 rows of 2 classes calibrated by ")
-    assert "Label shift explains the scores (p = " in texts[2]
+    assert decisions.assumption.summary() in texts[2]
     assert "proportions of 500 rows estimated and checked in " in texts[3]
     assert decisions.policy.region.describe() in texts[4]
     assert "50 rows withheld; auroc estimated in" in texts[5]

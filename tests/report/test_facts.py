@@ -149,7 +149,7 @@ def test_alternatives_are_estimated_as_the_rule_is(clinic, report):
 
 def test_what_moved(report, binary):
     moved = report.facts["moved"]
-    assert moved["target"] == pytest.approx(binary.priors.tolist(), rel=1e-6)
+    assert moved["target"] == pytest.approx(binary.current_priors.values.tolist(), rel=1e-6)
     for share, (low, high) in zip(moved["target"], moved["interval"], strict=True):
         assert low < share < high
     assert moved["test"]["shifted"]
@@ -352,13 +352,15 @@ def test_a_class_with_few_labels_does_not_stop_the_back_test(four_classes):
 @pytest.mark.usefixtures("few_batches")
 def test_what_was_assumed_is_said(clinic, report, binary):
     found = report.facts["assumption"]
-    assert found["assumed"] == "label-shift"
+    assert found["assumed"] == "weighed"
     assert found["summary"] == binary.assumption.summary()
     assert found["p_value"] == pytest.approx(binary.assumption.p_value, rel=1e-6)
     assert found["doubts"] == []
-    other = binary.alternative.after
-    assert found["alternative"]["after"]["value"] == pytest.approx(other.value, rel=1e-6)
-    assert f"{other.value:.3f} (90% interval" in found["alternative"]["summary"]
+    assert [one["name"] for one in found["worlds"]] == ["nothing", "label", "scores", "both"]
+    assert sum(one["weight"] for one in found["worlds"]) == pytest.approx(1, abs=1e-6)
+    for one in found["worlds"]:
+        after = binary.alternative[one["name"]].after
+        assert one["after"]["value"] == pytest.approx(after.value, rel=1e-6)
     assert report.facts["target"] is None
     without = Report(binary.judged(assumption=None, shift=None)).facts
     assert without["assumption"] is None
@@ -371,7 +373,7 @@ def doubtful(clinic):
     abstainer.fit(clinic.scores_val, clinic.y_val)
     scores = clinic.scores_target
     middle = np.argsort(np.abs(scores - np.quantile(scores, 0.7)))[:500]
-    with pytest.warns(AssumptionWarning, match="Label shift does not explain"):
+    with pytest.warns(AssumptionWarning, match="Nothing that was weighed explains"):
         decisions = abstainer.decide(scores[middle])
     return Report(decisions, scores_val=clinic.scores_val, y_val=clinic.y_val)
 

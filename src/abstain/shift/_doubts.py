@@ -170,8 +170,9 @@ def _about_worlds(estimator: ShiftEstimator) -> list[str]:
         chance = "below 0.001" if worlds.p_value < 1e-3 else f"{worlds.p_value:.3f}"
         found.append(
             f"Nothing that was weighed explains the batch: neither moved class proportions nor a "
-            f"moved mix of scores, nor both (p {chance}). Do not trust the figures. Was the same "
-            f"model used? Label some rows of the batch and calibrate on them."
+            f"moved mix of scores, nor both (p {chance}). Do not trust the figures: these may be "
+            f"scores of another model. Were the same model, the same `scale` and the same order of "
+            f"columns used? If so, label some rows of the batch and calibrate on them."
         )
     return found
 
