@@ -46,7 +46,8 @@ def checked(p_value, freedom=5):
     ],
 )
 def test_a_verdict_has_three_states(check, p_value, state):
-    assumption = Assumption("label-shift", p_value, check)
+    assumption = Assumption("label-shift", evidence=check)
+    assert assumption.p_value == p_value
     assert verdict_on_shift(assumption, None, True)["state"] == state
     made = None
     if check is not None:

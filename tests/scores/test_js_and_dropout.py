@@ -63,7 +63,7 @@ def test_the_priors_of_js_divergence_are_the_adapted_ones(clinic):
         .decide(clinic.scores_target)
     )
     stored = decisions.policy.region.to_dict()["parameters"]["priors"]
-    assert stored == pytest.approx(decisions.priors.tolist(), abs=0.005)
+    assert stored == pytest.approx(decisions.current_priors.values.tolist(), abs=0.005)
     assert (decisions.policy.apply(clinic.scores_target).abstain == decisions.abstain).all()
 
 
