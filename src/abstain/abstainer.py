@@ -103,7 +103,7 @@ class Abstainer(Parameters):
         What is taken to have happened to the batch, and how its class proportions are
         estimated. ``"auto"`` weighs four things by how well they explain the batch's scores:
         nothing moved, the class proportions did (label shift), the mix of scores did and each
-        means what it meant, or both; figures are averaged over these, and probabilities adapted
+        means what it meant, or both; figures are pooled over these, and probabilities adapted
         as far as the proportions probably moved. ``"em"`` takes label shift for granted,
         ``"none"`` that scores mean what they meant.
     scale : {"probabilities", "logits"}
