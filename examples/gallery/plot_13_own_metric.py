@@ -92,11 +92,11 @@ plt.show()
 
 # sphinx_gallery_start_ignore
 ours, usual = recalls["g-mean"], recalls["accuracy"]
-assert 0.78 < ours.min() < ours.max() < 0.85
-assert 0.28 < usual.min() < 0.38
+assert 0.77 < ours.min() < ours.max() < 0.85
+assert 0.35 < usual.min() < 0.45
 # sphinx_gallery_end_ignore
 
 # %%
-# **What to conclude:** chosen for accuracy, the rule recognises only a third of the
-# customers for the upmarket card, and chosen for the bank's own metric it recognises
-# about four in five of every kind.
+# **What to conclude:** chosen for accuracy, the rule recognises only two in five of
+# the customers for the upmarket card, and chosen for the bank's own metric it
+# recognises about four in five of every kind.

@@ -100,9 +100,12 @@ class Abstainer(Parameters):
     calibration : Calibrator or str
         How scores become calibrated probabilities.
     shift : ShiftEstimator or str
-        How the batch's class proportions are estimated. ``"auto"`` adapts by maximum likelihood
-        if label shift explains the batch's scores, and leaves the probabilities as they are if
-        it does not.
+        What is taken to have happened to the batch, and how its class proportions are
+        estimated. ``"auto"`` weighs four things by how well they explain the batch's scores:
+        nothing moved, the class proportions did (label shift), the mix of scores did and each
+        means what it meant, or both; figures are pooled over these, and probabilities adapted
+        as far as the proportions probably moved. ``"em"`` takes label shift for granted,
+        ``"none"`` that scores mean what they meant.
     scale : {"probabilities", "logits"}
         What the scores are; never guessed.
     level : float

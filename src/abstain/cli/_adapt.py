@@ -30,8 +30,8 @@ def adapt(
 ) -> None:
     """Estimate the class proportions of BATCH and choose the region of POLICY again.
 
-    BATCH holds recent rows; no labels are needed. Says whether a change of proportions explains
-    the recent scores; if not, do not use the adapted rule.
+    BATCH holds recent rows; no labels are needed. Says what probably happened to them; if nothing
+    that was weighed explains their scores, do not use the adapted rule.
     """
     outputs.check(rule.policy, batch, rule.key_file, table=False)
 

@@ -204,8 +204,8 @@ class Method:
         "--shift",
         default="auto",
         show_default=True,
-        help="How to estimate the class proportions: auto adapts if label shift explains the "
-        "scores; em always adapts, none never.",
+        help="How to estimate the class proportions: auto adapts as far as the scores speak for "
+        "label shift; em always adapts, none never.",
     )
     decision: Any = option_field(
         "--decision",

@@ -297,8 +297,8 @@ class Decisions:
         """The class proportions of these very rows, as estimated from them, with intervals.
 
         ``priors`` are those that the probabilities are adapted to: for decisions of a saved
-        policy the ones it was made for. None where label shift was not assumed, or where the rows
-        are too few to tell.
+        policy the ones it was made for. None where they were given or taken to stay as they were,
+        or where the rows are too few to tell.
         """
         assumed = None if self.assumption is None else self.assumption.assumed
         if self.outcome.shift is None or assumed not in ("weighed", "label-shift"):

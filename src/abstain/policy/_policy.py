@@ -430,8 +430,9 @@ class Policy:
         Returns
         -------
         Policy
-            Its ``assumption`` says whether label shift explains the recent scores. If not, there
-            is a warning too: the new proportions are then not to be trusted.
+            Its ``assumption`` says what may have happened to the recent rows, and how probable
+            it is. If nothing explains their scores, there is a warning too: the new proportions
+            are then not to be trusted.
 
         Raises
         ------

@@ -1,6 +1,7 @@
 """What the figures for a batch rest on: what was assumed, the evidence, and what speaks against.
 
-The paper assumes label shift (its Section 2); here that is said, and checked.
+The paper assumes label shift (its Section 2). Here what may have happened is weighed; or, where
+one thing was taken for granted, that is said and checked.
 """
 
 from __future__ import annotations
