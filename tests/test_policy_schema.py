@@ -82,7 +82,7 @@ def changed(path, value, name=SEVERAL):
         ("source.weight", [0.0] * 35, SEVERAL, "above 0 for some row"),
         ("source.edges", [0.5, 0.4], SEVERAL, "must rise"),
         ("source.held_out.held_out", {}, SEVERAL, "must be null"),
-        ("assumption.assumed", "luck", SEVERAL, "one of label-shift"),
+        ("assumption.assumed", "luck", SEVERAL, "one of weighed"),
         ("created", "a" * 2_000, SEVERAL, r"\(2000 characters\)"),
         ("note", "mine", SEVERAL, "the key 'note', which means nothing there"),
         ("schema_version", 10**400, SEVERAL, "a whole number of 1329 bits"),

@@ -7,7 +7,8 @@ the predictions are the model's own, or given.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,11 +34,18 @@ from abstain._inputs import (
 )
 from abstain._numerics import plain
 from abstain.calibration import Calibrator
-from abstain.deciding import Given, calibrated, estimate_shift, warn_of, with_undefined
+from abstain.deciding import (
+    Given,
+    ShiftEvidence,
+    calibrated,
+    estimate_shift,
+    warn_of,
+    with_undefined,
+)
 from abstain.estimation import LEVEL, EstimatedValue, Replicates, drawn_rows
 from abstain.metrics import Metric
 from abstain.selection import Selection
-from abstain.shift import Assumption, ShiftEstimator
+from abstain.shift import Assumption, ShiftEstimator, World
 from abstain.summaries import summarise
 
 __all__ = ["estimate"]
@@ -76,8 +84,17 @@ class BatchEstimate:
     priors: FloatArray
     source_priors: FloatArray
     assumption: Assumption
-    alternative: dict[str, dict[str, EstimatedValue]] | None = None
     positive: Any = None
+    # What it was estimated from, for what is worked out when it is asked for.
+    _asked: _Asked | None = field(default=None, repr=False)
+
+    @cached_property
+    def alternative(self) -> dict[World, dict[str, EstimatedValue]] | None:
+        """The same in each world, where several were weighed."""
+        if self._asked is None:
+            return None
+        worlds = self._asked.evidence.worlds
+        return {name: self._asked.values(one) for name, one in worlds.items()} or None
 
     def __getitem__(self, metric: str) -> EstimatedValue:
         if metric not in self.values:
@@ -239,8 +256,8 @@ def estimate(
     proba = calibrator.picked.compact(new)
     given = Given(labelled, how, next(iter(wanted.values())), Selection(), columns, seed, level)
     evidence = estimate_shift(given, summarise(proba, weight))
-    batch = _Batch(proba, weight, predicted, predicted_val)
-    found = batch.values(wanted, given, evidence.ratios, evidence.replicates)
+    asked = _Asked(proba, weight, predicted, predicted_val, wanted, given, evidence)
+    found = asked.values(evidence.replicates)
     assumption = evidence.assumption
     for name, one in found.items():
         assumption = with_undefined(assumption, name, one)
@@ -252,33 +269,26 @@ def estimate(
         priors=evidence.proportions(level).values,
         source_priors=evidence.estimator.source_priors_,
         assumption=assumption,
-        alternative={
-            world: batch.values(wanted, given, evidence.ratios, replicates)
-            for world, replicates in evidence.worlds.items()
-        }
-        or None,
         positive=order.positive,
+        _asked=asked,
     )
 
 
-class _Batch(NamedTuple):
-    """Calibrated rows of which nothing is withheld, and what was predicted."""
+class _Asked(NamedTuple):
+    """Calibrated rows of which nothing is withheld, what was predicted, and what is asked."""
 
     proba: FloatArray
     weight: FloatArray | None
     prediction: IntArray
     prediction_val: IntArray
+    metrics: dict[str, Metric]
+    given: Given
+    evidence: ShiftEvidence
 
-    def values(
-        self,
-        metrics: dict[str, Metric],
-        given: Given,
-        ratios: FloatArray,
-        replicates: tuple[Replicates, ...],
-    ) -> dict[str, EstimatedValue]:
-        """Return each metric at other class proportions, given new over old ones."""
-        found = {}
-        for name, metric in metrics.items():
+    def values(self, replicates: tuple[Replicates, ...]) -> dict[str, EstimatedValue]:
+        """Return each metric at the class proportions that were estimated."""
+        found, ratios = {}, self.evidence.ratios
+        for name, metric in self.metrics.items():
             bins = metric.bins_for(len(self.proba))
             summary = metric.summarised(self.proba, self.weight, bins).adapted(ratios)
             # Metrics of the order read atoms, of which there is no prediction.
@@ -289,9 +299,9 @@ class _Batch(NamedTuple):
                 (own, _nothing(len(summary.compact))),
                 (self.prediction_val, _nothing(len(self.prediction_val))),
                 replicates=replicates,
-                seed=given.seed,
+                seed=self.given.seed,
             )
-            found[name] = drawn.estimate(given.level).before
+            found[name] = drawn.estimate(self.given.level).before
         return found
 
 

@@ -45,10 +45,7 @@ def labelled(seed=0, n=1000):
 @pytest.mark.parametrize("world", ["nothing", "label", "scores", "both"])
 def test_each_world_is_found(world):
     found = np.mean(
-        [
-            weighed(labelled(seed), RowSummary(batch(world, seed)[0])).weights
-            for seed in range(20)
-        ],
+        [weighed(labelled(seed), RowSummary(batch(world, seed)[0])).weights for seed in range(20)],
         axis=0,
     )
     assert found.sum() == pytest.approx(1)

@@ -106,6 +106,7 @@ class ShiftEvidence:
             [one.proportions for one in self.replicates],
             [one.weight for one in self.replicates],
             self.estimator.source_priors_ * self.used,
+            self.estimator.priors_,
             level,
         )
 

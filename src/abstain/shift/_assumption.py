@@ -161,7 +161,7 @@ def worlds_in_words(worlds: dict[World, float]) -> str:
     """Say what probably happened, the likeliest first."""
     likely = sorted(worlds, key=lambda world: -worlds[world])
     first, *rest = [one for one in likely if worlds[one] >= _WORTH_SAYING]
-    surely = "Almost certainly" if worlds[first] >= _SURE else "Most likely"
+    surely = "Almost certainly" if round(worlds[first], 2) >= _SURE else "Most likely"
     said = [f"{WORLDS_IN_WORDS[one]} ({worlds[one]:.0%})" for one in (first, *rest)]
     return f"{surely} {said[0]}{'; or else ' if rest else ''}{', or '.join(said[1:])}."
 

@@ -171,8 +171,8 @@ def _about_worlds(estimator: ShiftEstimator) -> list[str]:
         found.append(
             f"Nothing that was weighed explains the batch: neither moved class proportions nor a "
             f"moved mix of scores, nor both (p {chance}). Do not trust the figures: these may be "
-            f"scores of another model. Were the same model, the same `scale` and the same order of "
-            f"columns used? If so, label some rows of the batch and calibrate on them."
+            f"scores of another model. Were the same model, the same `scale` and the same order "
+            f"of columns used? If so, label some rows of the batch and calibrate on them."
         )
     return found
 

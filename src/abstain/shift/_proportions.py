@@ -48,6 +48,7 @@ def pooled_proportions(
     draws: Sequence[FloatArray],
     weights: Sequence[float],
     used: FloatArray,
+    now: FloatArray,
     level: float,
 ) -> Proportions:
     """Return class proportions, and what the data leave open about them.
@@ -58,8 +59,8 @@ def pooled_proportions(
         Under each assumption that may be right: as estimated, and such as the data leave open.
     weights : sequence of float
         What each counts.
-    used : ndarray of shape (n_classes,)
-        The proportions that the probabilities are adapted to.
+    used, now : ndarray of shape (n_classes,)
+        The proportions that the probabilities are adapted to, and those that they would be.
     level : float
     """
     heavy = np.array(weights) / np.sum(weights)
@@ -70,8 +71,7 @@ def pooled_proportions(
     low, high = np.transpose(
         [weighted_quantiles(column, weight, [tail, 1 - tail]) for column in pooled.T]
     )
-    stored = used / used.sum()
-    apart = 0.5 * float(np.abs(stored - values).sum())
+    apart = 0.5 * float(np.abs(used / used.sum() - now / now.sum()).sum())
     scatter = 0.5 * np.abs(pooled - values).sum(axis=1)
     moved = bool(apart >= _LEAST and weight[scatter >= apart].sum() < _SELDOM)
     interval = np.column_stack([np.minimum(low, values), np.maximum(high, values)])
