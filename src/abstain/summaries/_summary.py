@@ -377,7 +377,8 @@ def fewer(
     part = slice(None, None, max(-(-len(proba) // most), 1))
     if not count[part].any():
         return proba, count
-    return np.ascontiguousarray(proba[part]), count[part] * (count.sum() / count[part].sum())
+    # A copy: they stay when the others are adapted in place.
+    return proba[part].copy(), count[part] * (count.sum() / count[part].sum())
 
 
 def summarise(
