@@ -58,6 +58,17 @@ def test_every_region_round_trips(metric, score, tmp_path):
     assert (again.prediction == decisions.prediction).all()
 
 
+def test_of_the_same_rows_of_many_classes_it_says_the_same():
+    source = simulate_four_class_normal(1_000, random_state=0)
+    moved = simulate_four_class_normal(2_000, priors=(0.02, 0.08, 0.3, 0.6), random_state=1)
+    abstainer = Abstainer("accuracy", budget=0.2, calibration="bcts", random_state=0)
+    decisions = abstainer.fit(source.proba, source.y).decide(moved.proba)
+    again = decisions.policy.apply(moved.proba)
+    here, there = decisions.current_priors, again.current_priors
+    np.testing.assert_allclose(there.values, here.values, atol=1e-6)
+    np.testing.assert_allclose(there.interval, here.interval, atol=0.02)
+
+
 def test_one_row_at_a_time_is_the_same_as_all_at_once(decided):
     clinic, decisions = decided
     for row in range(0, 2_000, 97):

@@ -247,6 +247,7 @@ class Abstainer(Parameters):
         self.positive_ = given.order.positive
         self.order_ = given.order
         self._labelled = labelled
+        self._source = labelled.compact()
         self._certifying: LabelledSummary | None = None
         if certifying is not None:
             proba = both_columns(picked.compact_checked(certifying[0]))
@@ -487,7 +488,7 @@ class Abstainer(Parameters):
             selection=self._selection.settled(found.choice),
             # A fitted estimator holds the batch; the policy needs to know only how to estimate.
             shift=clone(shift.get(self.shift)),
-            source=self._labelled.compact(),
+            source=self._source,
             certificate=found.certificate,
             positive=self.positive_,
             columns=self.order_.columns,

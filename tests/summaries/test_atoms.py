@@ -20,7 +20,7 @@ def test_ties_are_one_atom():
     np.testing.assert_array_equal(atoms.p, [0.25, 0.5])
     np.testing.assert_array_equal(atoms.weight, [1, 2])
     np.testing.assert_array_equal(atoms.positive, [0.25, 1.0])
-    np.testing.assert_array_equal(atoms.negative_below, [0, 0.75, 1.75])
+    np.testing.assert_array_equal(atoms.below.negative, [0, 0.75, 1.75])
 
 
 def test_labels_are_summed():

@@ -295,7 +295,7 @@ def _shares_below(atoms: Atoms, cuts: IntArray, fitting: LabelledSummary) -> Flo
     """Return the share of the negatives and of the positives below each cut."""
     edges = np.append(atoms.p, np.inf)[cuts]
     shares = []
-    for column, mass in enumerate((atoms.negative_below, atoms.positive_below)):
+    for column, mass in enumerate((atoms.below.negative, atoms.below.positive)):
         if mass[-1] <= 0:
             raise TargetUnreachable(
                 f"The target has no example of column {column}, so its rate cannot be certified."

@@ -57,27 +57,6 @@ class Chosen:
     prediction: IntArray = field(default_factory=lambda: _NO_PREDICTION)
     withheld: Mask = field(default_factory=lambda: _NO_MARKS)
 
-    def off_edges(self, points: FloatArray, *, outwards: bool) -> Chosen:
-        """Return the choice with its edges away from all points, and what it does to these.
-
-        So what is decided about a row hangs on no last digit, which another processor or another
-        library may see otherwise. What labels prove something of stays as it is.
-        """
-        if self.values is not None:
-            return self
-        choice, prediction = self.choice, _NO_PREDICTION
-        if choice.region.reads_prediction:
-            prediction = choice.rule.predict(points)
-        if self.certificate is not None:
-            withheld = choice.region.contains(points, prediction)
-            return replace(self, prediction=prediction, withheld=withheld)
-        rule = choice.rule.cleared(points)
-        # What is withheld was chosen for these predictions.
-        if prediction.size and rule != choice.rule:
-            rule = rule if np.array_equal(rule.predict(points), prediction) else choice.rule
-        region, withheld = choice.region.cleared(points, prediction, outwards=outwards)
-        return replace(self, choice=Choice(region, rule), prediction=prediction, withheld=withheld)
-
     def within(self, most: float, points: FloatArray, weight: FloatArray | None) -> Chosen:
         """Return the choice narrowed until it withholds no more weight than this.
 
@@ -110,14 +89,29 @@ def choose(given: Given, shift: ShiftEvidence, now: BatchSummary, batch: Batch) 
 def off_edges(
     given: Given, chosen: Chosen, now: BatchSummary, batch: Batch, points: FloatArray
 ) -> Chosen:
-    """Return what is chosen off the edges of the rows, and within the budget."""
-    budget = given.selection.budget
-    chosen = chosen.off_edges(points, outwards=budget is None)
-    own = chosen.values is None and not chosen.choice.region.reads_prediction
-    if budget is None or not (own and batch.at_hand):
+    """Return the choice with its edges away from all points, within the budget, and its effect.
+
+    So what is decided about a row hangs on no last digit, which another processor or another
+    library may see otherwise. What labels prove something of stays as it is.
+    """
+    if chosen.values is not None:
         return chosen
+    (region, rule), budget, prediction = chosen.choice, given.selection.budget, _NO_PREDICTION
+    if region.reads_prediction:
+        prediction = rule.predict(points)
+    if chosen.certificate is None:
+        cleared = rule.cleared(points)
+        # What is withheld was chosen for these predictions.
+        if not prediction.size or np.array_equal(cleared.predict(points), prediction):
+            rule = cleared
+        region, withheld = region.cleared(points, prediction, outwards=budget is None)
+    else:
+        withheld = region.contains(points, prediction)
+    found = replace(chosen, choice=Choice(region, rule), prediction=prediction, withheld=withheld)
+    if budget is None or region.reads_prediction or not batch.at_hand:
+        return found
     most = given.selection.capacity(now) + WEIGHT_TOLERANCE * now.total
-    return chosen.within(most, points, batch.weight)
+    return found.within(most, points, batch.weight)
 
 
 def _selected(given: Given, shift: ShiftEvidence, now: BatchSummary) -> Choice:

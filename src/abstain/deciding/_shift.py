@@ -14,7 +14,7 @@ from abstain._numerics import clone
 from abstain.deciding._given import Given
 from abstain.estimation import Replicates, Resampled
 from abstain.exceptions import NotIdentifiable
-from abstain.shift import Assumption, KnownLabels, Proportions, ShiftEstimator, World
+from abstain.shift import Assumption, KnownLabels, Part, Proportions, ShiftEstimator, World
 from abstain.summaries import BatchSummary, LabelledSummary
 
 _logger = logger("flow")
@@ -59,7 +59,7 @@ class ShiftEvidence:
     def assumption(self) -> Assumption:
         """What it rests on, the evidence, and what speaks against it."""
         draws = None
-        if self.estimator.weighed is None:
+        if self.estimator.worlds_ is None:
             draws = self.replicates[0].moves.ratios[1:] * self.estimator.source_priors_
             draws = draws / draws.sum(axis=1, keepdims=True)
         found = shifts.assumption_of(
@@ -81,29 +81,28 @@ class ShiftEvidence:
     @cached_property
     def replicates(self) -> tuple[Replicates, ...]:
         """What the data leave open, under each assumption that may be right, with its weight."""
-        return tuple(self._open(one.estimator, one.weight) for one in self.estimator.parts())
+        return tuple(map(self._open, self.estimator.parts()))
 
     @cached_property
     def worlds(self) -> dict[World, tuple[Replicates, ...]]:
         """The same in each world alone; empty where they were not weighed."""
-        one_by_one = self.estimator.under.items()
-        return {world: (self._open(estimator, 1.0),) for world, estimator in one_by_one}
+        return {world: (self._open(part),) for world, part in self.estimator.under.items()}
 
     @cached_property
     def _resampled(self) -> Resampled:
         return Resampled.of(self.labelled, self.sketch, self.seed)
 
-    def _open(self, estimator: ShiftEstimator, weight: float) -> Replicates:
-        weighed = self.estimator.weighed
-        found = self._resampled.under(estimator, at=self.used)
+    def _open(self, part: Part) -> Replicates:
+        found = self._resampled.under(part, at=self.used)
         if self.known is not None:
-            found = found.with_batch_rows(self.known.rows, estimator.weights_, self.seed)
-        return replace(found, weight=weight, unseen=0.0 if weighed is None else weighed.unseen)
+            found = found.with_batch_rows(self.known.rows, part.ratios, self.seed)
+        worlds = self.estimator.worlds_
+        return found if worlds is None else replace(found, unseen=worlds.unseen)
 
     def proportions(self, level: float) -> Proportions:
         """Return the class proportions of the batch, pooled over what may have happened."""
         return shifts.pooled_proportions(
-            [one.proportions for one in self.replicates],
+            [self._resampled.proportions(one) for one in self.replicates],
             [one.weight for one in self.replicates],
             self.estimator.source_priors_ * self.used,
             self.estimator.priors_,

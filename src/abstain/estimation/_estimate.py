@@ -50,6 +50,11 @@ class EstimatedValue:
     interval: tuple[float, float]
     level: float = LEVEL
 
+    @classmethod
+    def undefined(cls, level: float) -> Self:
+        """Return the estimate of what is not defined."""
+        return cls(float("nan"), (float("nan"), float("nan")), level)
+
     def __str__(self) -> str:
         if np.isnan(self.value):
             return "not defined"
@@ -78,8 +83,7 @@ class Estimate:
     @classmethod
     def undefined(cls, level: float = LEVEL) -> Self:
         """Return the estimate of no rows at all."""
-        nothing = EstimatedValue(float("nan"), (float("nan"), float("nan")), level)
-        return cls(nothing, nothing)
+        return cls(EstimatedValue.undefined(level), EstimatedValue.undefined(level))
 
     def __repr__(self) -> str:
         return f"<Estimate: before abstaining {self.before}, after {self.after}>"
@@ -143,35 +147,30 @@ class Drawn:
 
     def estimate(self, level: float = LEVEL) -> Estimate:
         """Return the middle of the draws, and the interval that holds a share of them."""
-        sides = zip((self.before, self.after), self.rows, strict=True)
-        return Estimate(*(self._middle(draws, n, level) for draws, n in sides))
-
-    def _middle(self, draws: FloatArray, n_rows: float, level: float) -> EstimatedValue:
-        """Return the median of the draws by weight, with the interval that holds them."""
-        defined = np.isfinite(draws)
-        weight = np.where(defined, self.weight[:, None], 0.0) / draws.shape[1]
-        # Where most draws are not defined, neither is the metric.
-        if 2 * weight.sum() < self.weight.sum() or not n_rows:
-            return EstimatedValue(float("nan"), (float("nan"), float("nan")), level)
-        tail = (1 - level) / 2
-        found, weight = draws[defined], weight[defined]
-        low, value, high = weighted_quantiles(found, weight, [tail, 0.5, 1 - tail]).tolist()
-        guessed = weighted_quantiles(self._with_guesses(found), weight, [tail, 1 - tail]).tolist()
-        low, high = min(low, guessed[0]), max(high, guessed[1])
-        # As long as there is a row, it may be another than is thought.
-        least, most = self.bounds
-        room = (most - least if np.isfinite(most - least) else 1.0) / n_rows
-        more = max(room - (high - low), 0.0)
-        return EstimatedValue(value, (max(low - more, least), min(high + more, most)), level)
-
-    def _with_guesses(self, draws: FloatArray) -> FloatArray:
-        """Return the draws with anything for the rows that nobody has seen the like of."""
-        least, most = self.bounds
-        if not self.unseen or not np.isfinite(most - least):
-            return draws
-        # Evenly over all there is, in an order that has nothing to do with that of the draws.
-        guesses = least + (most - least) * (np.arange(len(draws)) * _GOLDEN % 1)
-        return (1 - self.unseen) * draws + self.unseen * guesses
+        tail, (least, most) = (1 - level) / 2, self.bounds
+        bounded = np.isfinite(most - least)
+        estimates = []
+        for draws, n_rows in zip((self.before, self.after), self.rows, strict=True):
+            defined = np.isfinite(draws)
+            weight = np.where(defined, self.weight[:, None], 0.0) / draws.shape[1]
+            # Where most draws are not defined, neither is the metric.
+            if 2 * weight.sum() < self.weight.sum() or not n_rows:
+                estimates.append(EstimatedValue.undefined(level))
+                continue
+            found, weight = draws[defined], weight[defined]
+            low, value, high = weighted_quantiles(found, weight, [tail, 0.5, 1 - tail]).tolist()
+            if self.unseen and bounded:
+                # Rows that nobody has seen the like of may be anything: evenly over all there is,
+                # in an order that has nothing to do with that of the draws.
+                guesses = least + (most - least) * (np.arange(len(found)) * _GOLDEN % 1)
+                guessed = (1 - self.unseen) * found + self.unseen * guesses
+                lower, upper = weighted_quantiles(guessed, weight, [tail, 1 - tail]).tolist()
+                low, high = min(low, lower), max(high, upper)
+            # As long as there is a row, it may be another than is thought.
+            more = max((most - least if bounded else 1.0) / n_rows - (high - low), 0.0)
+            ends = max(low - more, least), min(high + more, most)
+            estimates.append(EstimatedValue(value, ends, level))
+        return Estimate(*estimates)
 
 
 def drawn_choice(
@@ -212,17 +211,21 @@ def drawn_rows(
         labels alone.
     seed : int
     """
+    before, after = [], []
+    for one in replicates:
+        sides = _drawn_under(metric, summary, decided, labelled, one, seed)
+        before.append(sides[0])
+        after.append(sides[1])
     if not replicates:
-        still = _still(summary, metric.n_replicates)
-        parts = [metric.moved_draws(summary, *decided, still, seed)]
-    else:
-        parts = [_drawn_under(metric, summary, decided, labelled, one, seed) for one in replicates]
-    before, after = (np.stack(side) for side in zip(*parts, strict=True))
+        ones = np.ones((metric.n_replicates, summary.proba.shape[1]))
+        still = Moves(ones, np.zeros_like(ones), ones, ones[0])
+        sides = metric.moved_draws(summary, *decided, still, seed)
+        before, after = [sides[0]], [sides[1]]
     weight = summary.weight
     kept = np.count_nonzero(~decided[1]) if weight is None else weight[~decided[1]].sum()
     return Drawn(
-        before,
-        after,
+        np.stack(before),
+        np.stack(after),
         np.array([one.weight for one in replicates] or [1.0]),
         (float(summary.total), float(kept)),
         metric.value_range,
@@ -238,7 +241,9 @@ def _drawn_under(
     replicates: Replicates,
     seed: int,
 ) -> tuple[FloatArray, FloatArray]:
-    few = replicates.first(metric.n_replicates)
+    few = replicates
+    if metric.n_replicates < len(replicates.noise):
+        few = replicates.first(metric.n_replicates)
     drawn = metric.moved_draws(summary, *decided, few.moves[1:], seed)
     if labelled is None:
         return drawn
@@ -248,26 +253,13 @@ def _drawn_under(
         out = np.zeros_like(out)
     found = metric.misfits(few.observed, column, out, seed)
     again = metric.misfits(few.again, column[few.part], out[few.part], seed)
-    before, after = (
-        np.clip(side + _misfit(float(at[0]), other), *metric.value_range)
-        for side, at, other in zip(drawn, found, again, strict=True)
-    )
+    sides = []
+    for side, (misfit,), others in zip(drawn, found, again, strict=True):
+        # Against the same rows as they are: moved probabilities are less sure on average, which
+        # the labelled rows tell as well, and so it goes out of the sum.
+        noise = others[1:] - others[0]
+        if np.isfinite(misfit) and np.isfinite(noise).any():
+            side = side + (misfit + np.where(np.isfinite(noise), noise, 0.0))
+        sides.append(np.clip(side, *metric.value_range))
+    before, after = sides
     return before, after
-
-
-def _still(summary: BatchSummary, n: int) -> Moves:
-    ones = np.ones((n, summary.proba.shape[1]))
-    return Moves(ones, np.zeros_like(ones), ones, ones[0])
-
-
-def _misfit(found: float, again: FloatArray) -> FloatArray:
-    """Return what to add to each draw: how wrong the probabilities are, and how sure that is.
-
-    Against the same rows as they are: moved probabilities are less sure on average, which the
-    labelled rows tell as well, and so it goes out of the sum.
-    """
-    noise = again[1:] - again[0]
-    defined = np.isfinite(noise)
-    if not defined.any() or not np.isfinite(found):
-        return np.zeros(len(noise))
-    return np.asarray(found + np.where(defined, noise, 0.0))

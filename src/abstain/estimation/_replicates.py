@@ -8,7 +8,6 @@ count as rows of the batch would. Everything is done on a few thousand rows that
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -16,8 +15,8 @@ import numpy as np
 from abstain._inputs import FloatArray, IntArray, both_columns
 from abstain._kernels.proportions import adapted
 from abstain._numerics import gamma_draws, kinds
-from abstain.shift import MANY_CLASSES, ShiftEstimator
-from abstain.summaries import LabelledReplicates, LabelledSummary, Moves, fewer
+from abstain.shift import MANY_CLASSES, Part
+from abstain.summaries import LabelledReplicates, LabelledSummary, Moves, compact, fewer
 
 N_REPLICATES = 200
 
@@ -50,18 +49,14 @@ class Replicates:
         then to those of each replicate.
     labelled : LabelledSummary
         The validation rows at the class proportions that decisions are made for.
-    believed : ndarray of shape (n, n_classes)
-        Their probabilities at the batch's.
-    importance : ndarray of shape (n,)
-        How much each of them counts as a row of the batch.
-    part, codes : ndarray of shape (m,)
-        Which of them stand for all, and their labels; some turned out otherwise.
-    drawn : ndarray of shape (1 + n_replicates, m)
-        How much those count, as they are and in each replicate.
-    believed_again : ndarray of shape (1 + n_replicates, m, n_classes), or without the last
-        Their probabilities, likewise; of two classes those of the positive one.
-    proportions : ndarray of shape (1 + n_replicates, n_classes)
-        Class proportions of the batch, likewise.
+    observed : LabelledReplicates
+        All of them as they are, as rows of the batch: one replicate.
+    part : ndarray of shape (m,)
+        Which of them stand for all.
+    again : LabelledReplicates
+        Those, as they are and in every replicate; some turned out otherwise.
+    noise : ndarray of shape (n_replicates, n_classes)
+        How the labels of the batch fall in each replicate, in units of their spread.
     weight : float
         What they count beside those under other assumptions.
     unseen : float
@@ -70,33 +65,15 @@ class Replicates:
 
     moves: Moves
     labelled: LabelledSummary
-    believed: FloatArray
-    importance: FloatArray
+    observed: LabelledReplicates
     part: IntArray
-    codes: IntArray
-    drawn: FloatArray
-    believed_again: FloatArray
-    proportions: FloatArray
+    again: LabelledReplicates
+    noise: FloatArray
     weight: float = 1.0
     unseen: float = 0.0
 
-    @cached_property
-    def observed(self) -> LabelledReplicates:
-        """All labelled rows as they are: one replicate."""
-        proba = self.labelled.proba
-        believed = self.believed[None, :, 1] if proba.shape[1] == 2 else self.believed[None]
-        return LabelledReplicates(proba, self.labelled.labels, self.importance[None], believed)
-
-    @cached_property
-    def again(self) -> LabelledReplicates:
-        """The rows that stand for all, as they are and in every replicate."""
-        proba = np.ascontiguousarray(self.labelled.proba[self.part])
-        return LabelledReplicates(proba, self.codes, self.drawn, self.believed_again)
-
     def with_batch_rows(self, rows: LabelledSummary, ratios: FloatArray, seed: int) -> Replicates:
         """Return the replicates with labelled rows of the batch itself among those that speak.
-
-        Each counts as what it is: a row of the batch. The calibration does not move by them.
 
         Parameters
         ----------
@@ -108,45 +85,31 @@ class Replicates:
         """
         if not len(rows.labels):
             return self
-        n_classes = rows.proba.shape[1]
-        most = int(np.clip(_MOST_NUMBERS // (len(self.drawn) * n_classes), _FEWEST_ROWS, None))
-        count = np.ones(len(rows.labels)) if rows.weight is None else rows.weight
+        n_drawn, n_classes = len(self.again.weight), rows.proba.shape[1]
+        most = int(np.clip(_MOST_NUMBERS // (n_drawn * n_classes), _FEWEST_ROWS, None))
+        count = rows.counts
         few = np.arange(0, len(count), max(-(-len(count) // most), 1))
         stands = count[few] * (count.sum() / count[few].sum())
         rng = np.random.default_rng([seed, len(count)])
-        drawn = gamma_draws(stands, len(self.drawn) - 1, rng)
-        here = rows.at(self.moves.used)
-        own = self.labelled.weight
-        weight = np.ones(len(self.labelled.labels)) if own is None else own
+        drawn = np.vstack([stands, gamma_draws(stands, n_drawn - 1, rng)])
+        proba, labels, own = rows.at(self.moves.used).proba, rows.labels, self.labelled
+        believed, moved = compact(rows.at(ratios).proba)[None], self.moves.of(proba[few])
         return replace(
             self,
             labelled=LabelledSummary(
-                np.vstack([self.labelled.proba, here.proba]),
-                np.append(self.labelled.labels, rows.labels),
-                np.append(weight, count),
+                np.vstack([own.proba, proba]),
+                np.append(own.labels, labels),
+                np.append(own.counts, count),
             ),
-            believed=np.vstack([self.believed, rows.at(ratios).proba]),
-            importance=np.append(self.importance, count),
-            part=np.append(self.part, len(weight) + few),
-            codes=np.append(self.codes, rows.labels[few]),
-            drawn=np.hstack([self.drawn, np.vstack([stands, drawn])]),
-            believed_again=np.concatenate(
-                [self.believed_again, self.moves.of(here.proba[few])], axis=1
-            ),
+            observed=self.observed.joined(proba, labels, count[None], believed),
+            part=np.append(self.part, len(own.counts) + few),
+            again=self.again.joined(proba[few], labels[few], drawn, moved),
         )
 
     def first(self, n: int) -> Replicates:
         """Return the first few."""
-        if n >= len(self.drawn) - 1:
-            return self
         few = slice(n + 1)
-        return replace(
-            self,
-            moves=self.moves[few],
-            drawn=self.drawn[few],
-            believed_again=self.believed_again[few],
-            proportions=self.proportions[few],
-        )
+        return replace(self, moves=self.moves[few], again=self.again[few], noise=self.noise[:n])
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +131,8 @@ class Resampled:
         The calibration of each replicate.
     moved, moved_rows : ndarray of shape (1 + n_replicates, m, ...), and for rows of the batch
         What it makes of them.
+    source : ndarray of shape (1 + n_replicates, n_classes)
+        Class proportions of the validation data.
     """
 
     labelled: LabelledSummary
@@ -180,6 +145,7 @@ class Resampled:
     still: Moves
     moved: FloatArray
     moved_rows: FloatArray
+    source: FloatArray
 
     @classmethod
     def of(
@@ -192,75 +158,76 @@ class Resampled:
         most = int(np.clip(_MOST_NUMBERS // (N_REPLICATES * n_classes), _FEWEST_ROWS, _MOST_ROWS))
         part, codes, count = _standing_for_all(labelled, most)
         # A row that stands for many is as sure as many are.
-        weight = gamma_draws(count, N_REPLICATES, rng)
+        weight = np.vstack([count, gamma_draws(count, N_REPLICATES, rng)])
         proba = labelled.proba[part]
-        still = _recalibrated(proba, codes, count, weight)
+        still = _recalibrated(proba, codes, weight)
         # Of many classes only how means move is read of the batch's rows.
         few = _MOST_OF_BATCH if n_classes <= MANY_CLASSES else most // 4
         rows, row_count = fewer(*sketch, few)
+        row_weight = np.vstack([row_count, gamma_draws(row_count, N_REPLICATES, rng)])
+        moved = still.of(proba)
         return cls(
             labelled,
             sketch,
             seed,
             part,
             codes,
-            np.vstack([count, weight]),
-            np.vstack([row_count, gamma_draws(row_count, N_REPLICATES, rng)]),
+            weight,
+            row_weight,
             still,
-            still.of(proba),
+            moved,
             still.of(rows),
+            _means(moved, weight),
         )
 
-    @cached_property
-    def _source(self) -> FloatArray:
-        return _means(self.moved, self.weight)
-
-    def under(self, estimator: ShiftEstimator, *, at: FloatArray | None = None) -> Replicates:
-        """Return what the two leave open under an assumption.
+    def under(self, part: Part, *, at: FloatArray) -> Replicates:
+        """Return what the two leave open where something happened.
 
         Parameters
         ----------
-        estimator : ShiftEstimator
-            Fitted on the two.
-        at : ndarray of shape (n_classes,), optional
-            The ratios to which decisions adapt, where they are not the estimator's.
+        part : Part
+            What happened.
+        at : ndarray of shape (n_classes,)
+            The ratios to which decisions adapt.
         """
         rng = np.random.default_rng([self.seed, 1])
-        labelled, part, codes = self.labelled, self.part, self.codes
-        used = estimator.weights_ if at is None else at
-        drawn = estimator.ratio_draws(self.moved_rows, self.row_weight, self._source, rng)
-        ratios = np.vstack([estimator.weights_, drawn])
-        importance = estimator.importance(labelled, *self.sketch)
-        again = estimator.importance_again(ratios, importance[part], labelled.labels[part], codes)
+        labelled, few = self.labelled, self.part
+        drawn = part.model.ratio_draws(self.moved_rows, self.row_weight, self.source, rng)
+        ratios = np.vstack([part.ratios, drawn])
+        by_score = part.model.by_score(labelled, *self.sketch)
+        importance = part.ratios[labelled.labels] * by_score * labelled.counts
+        here, believed = labelled.at(at), labelled.at(part.ratios).proba
+        again = self.weight * ratios[:, self.codes] * by_score[few]
         return Replicates(
-            moves=Moves(self.still.slope, self.still.bias, ratios, used),
-            labelled=labelled.at(used),
-            believed=labelled.at(estimator.weights_).proba,
-            importance=importance * (1.0 if labelled.weight is None else labelled.weight),
-            part=part,
-            codes=codes,
-            drawn=self.weight * again,
-            believed_again=_adapted(self.moved, ratios),
-            proportions=self._proportions(estimator, ratios, rng),
+            Moves(self.still.slope, self.still.bias, ratios, at),
+            here,
+            LabelledReplicates(
+                here.proba, labelled.labels, importance[None], compact(believed)[None]
+            ),
+            few,
+            LabelledReplicates(here.proba[few], self.codes, again, _adapted(self.moved, ratios)),
+            rng.standard_normal(drawn.shape),
+            part.weight,
         )
 
-    def _proportions(
-        self, estimator: ShiftEstimator, ratios: FloatArray, rng: np.random.Generator
-    ) -> FloatArray:
-        """Return class proportions of the batch in each replicate, its labels drawn as well."""
+    def proportions(self, found: Replicates) -> FloatArray:
+        """Return class proportions of the batch as it is and in each replicate.
+
+        Its labels are drawn as well.
+        """
         rows, count = self.sketch
-        believed = adapted(np.ascontiguousarray(rows), estimator.weights_)
+        ratios = found.moves.ratios
+        believed = adapted(np.ascontiguousarray(rows), ratios[0])
         mean = count @ believed / count.sum()
-        weight = np.broadcast_to(self.row_weight[0], self.row_weight.shape)
-        found = _means(_adapted(self.moved_rows, ratios), weight)
+        moved = _means(_adapted(self.moved_rows, ratios), self.row_weight[:1])
         # Labels fall as they fall, each row for itself: its class is one, and no other.
         spread = np.diag(mean) - (believed * count[:, None]).T @ believed / count.sum()
         values, vectors = np.linalg.eigh(spread / count.sum())
         root = vectors * np.sqrt(np.maximum(values, 0.0))
-        found = mean + found - found[0]
-        found[1:] += rng.standard_normal(found[1:].shape) @ (root @ vectors.T)
-        found = np.clip(found, 0.0, 1.0)
-        return np.asarray(found / found.sum(axis=1, keepdims=True))
+        moved = mean + moved - moved[0]
+        moved[1:] += found.noise @ (root @ vectors.T)
+        moved = np.clip(moved, 0.0, 1.0)
+        return np.asarray(moved / moved.sum(axis=1, keepdims=True))
 
 
 def _standing_for_all(
@@ -268,8 +235,7 @@ def _standing_for_all(
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Return some rows of each class with their labels and counts, and a few surprises."""
     codes, proba = labelled.labels, labelled.proba
-    count = np.ones(len(codes)) if labelled.weight is None else labelled.weight
-    n_classes = proba.shape[1]
+    count, n_classes = labelled.counts, proba.shape[1]
     parts = [np.flatnonzero((codes == k) & (count > 0)) for k in range(n_classes)]
     present = [rows for rows in parts if len(rows)]
     each = max(most // len(present), 1)
@@ -299,7 +265,7 @@ def _standing_for_all(
 
 def _means(moved: FloatArray, weight: FloatArray) -> FloatArray:
     """Return the weighted mean probabilities of each replicate."""
-    total = weight.sum(axis=1)
+    weight, total = np.broadcast_to(weight, moved.shape[:2]), weight.sum(axis=1)
     if moved.ndim == 2:
         return both_columns(np.einsum("bn,bn->b", weight, moved) / total)
     return np.asarray(np.einsum("bn,bnk->bk", weight, moved) / total[:, None])
@@ -319,15 +285,13 @@ def _adapted(moved: FloatArray, ratios: FloatArray) -> FloatArray:
     return found
 
 
-def _recalibrated(
-    proba: FloatArray, codes: IntArray, count: FloatArray, weight: FloatArray
-) -> Moves:
+def _recalibrated(proba: FloatArray, codes: IntArray, weight: FloatArray) -> Moves:
     """Return slopes and biases fitted to weighted rows, by one Newton step from none.
 
     The first are none. The others as they scatter around their mean: what the fit itself gets
     wrong is for the labelled rows to tell, not for the calibration to take back.
     """
-    n_classes = proba.shape[1]
+    count, n_classes = weight[0], proba.shape[1]
     logs = np.log(np.maximum(proba, _SMALLEST))
     residual = -proba
     residual[np.arange(len(codes)), codes] += 1.0
@@ -350,7 +314,7 @@ def _recalibrated(
     hessian[biases, biases] += plain
     hessian[slopes, slopes] += _SLOPE_RIDGE
     hessian[biases, biases] += _BIAS_RIDGE
-    step = np.linalg.solve(hessian, (weight @ score).T).T
+    step = np.linalg.solve(hessian, (weight[1:] @ score).T).T
     step -= step.mean(axis=0)
     # A step to where the quadratic model has no right to speak is cut short as a whole: saturated
     # probabilities leave its slopes all but free.

@@ -66,7 +66,7 @@ class AUROC(RankingMetric):
 
     def _values(self, atoms: Atoms, windows: Windows) -> FloatArray:
         return auroc_windows(
-            atoms.positive_below, atoms.negative_below, atoms.pairs_below, *windows
+            atoms.below.positive, atoms.below.negative, atoms.pairs_below, *windows
         )
 
 
@@ -118,7 +118,7 @@ class PartialAUROC(RankingMetric):
             raise ValueError("`max_fpr` must be above 0: up to 0 there is no area.")
 
     def _values(self, atoms: Atoms, windows: Windows) -> FloatArray:
-        positive, negative, rate = atoms.positive_below, atoms.negative_below, self.max_fpr
+        positive, negative, rate = atoms.below.positive, atoms.below.negative, self.max_fpr
         t = specificity_thresholds(negative, *windows, 1 - rate)
         area = partial_auroc_windows(positive, negative, atoms.pairs_below, *windows, t, rate)
         chance = rate**2 / 2

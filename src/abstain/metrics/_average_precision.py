@@ -8,7 +8,7 @@ import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.ranking import average_precision_windows
-from abstain.metrics._ranking import RankingMetric
+from abstain.metrics._ranking import CLASS_GONE, NEVER_GONE, RankingMetric
 from abstain.summaries import Atoms, Windows
 
 # Windows are compared one by one as long as that takes no more additions than this.
@@ -51,7 +51,7 @@ class AveragePrecision(RankingMetric):
 
     head: ClassVar[str] = "average-precision"
     summary: ClassVar[str] = "mean precision over the positives; for rare positives"
-    needs: ClassVar[tuple[bool, bool]] = (True, False)
+    gone: ClassVar[tuple[float, float]] = (CLASS_GONE, NEVER_GONE)
 
     def _values_of_masses(
         self, p: FloatArray, positive: FloatArray, negative: FloatArray
@@ -64,7 +64,7 @@ class AveragePrecision(RankingMetric):
     def _values(self, atoms: Atoms, windows: Windows) -> FloatArray:
         weight = atoms.weight_below
         return average_precision_windows(
-            atoms.positive_below, weight, atoms.precision_above, *windows, _order(weight, windows)
+            atoms.below.positive, weight, atoms.precision_above, *windows, _order(weight, windows)
         )
 
     def _candidates(self, atoms: Atoms, capacity: float) -> Windows:

@@ -423,7 +423,7 @@ class Metric(Parameters, ABC):
     ) -> FloatArray:
         rng = np.random.default_rng(seed)
         rows = np.flatnonzero(kept)
-        result = np.full(len(labelled), np.nan)
+        result = np.full(len(labelled.weight), np.nan)
         if not len(rows):
             return result
         for k, weight in enumerate(labelled.weight[:, rows]):

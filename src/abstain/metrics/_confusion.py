@@ -142,8 +142,8 @@ class BaseConfusionMetric(Metric):
     def misfits(
         self, labelled: LabelledReplicates, prediction: IntArray, withheld: Mask, seed: int
     ) -> tuple[FloatArray, FloatArray]:
-        before, after = np.empty((2, len(labelled)))
-        for part in some_at_a_time(len(labelled), 2 * labelled.proba.shape[1], labelled):
+        before, after = np.empty((2, len(labelled.weight)))
+        for part in some_at_a_time(len(labelled.weight), 2 * labelled.proba.shape[1], labelled):
             observed, expected = labelled_confusions(labelled[part], prediction, withheld)
             before[part] = self._values(observed.sum(axis=0))
             before[part] -= self._values(expected.sum(axis=0))

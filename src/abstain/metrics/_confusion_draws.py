@@ -227,13 +227,13 @@ def labelled_confusions(
     n_classes = labelled.proba.shape[1]
     group = prediction + n_classes * withheld
     sums = _GroupSums(group, 2 * n_classes)
-    shape = (len(labelled), 2, n_classes)
+    shape = (len(labelled.weight), 2, n_classes)
     if n_classes > MOST_CLASSES:
         cells = labelled.codes * (2 * n_classes) + group
         seen = np.stack([np.bincount(cells, w, 2 * n_classes**2) for w in labelled.weight])
         both = seen, sums.of_vectors(labelled.believed * labelled.weight[:, :, None])
         return tuple(  # type: ignore[return-value]
-            one.reshape(len(labelled), n_classes, 2, n_classes).transpose(2, 0, 1, 3)
+            one.reshape(len(labelled.weight), n_classes, 2, n_classes).transpose(2, 0, 1, 3)
             for one in both
         )
     observed, expected = [], []

@@ -9,6 +9,7 @@ import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
 from abstain.metrics._operating_point import Masses, OperatingPointMetric
+from abstain.metrics._ranking import NEVER_GONE
 from abstain.summaries import Atoms, Windows
 
 
@@ -51,7 +52,7 @@ class NetBenefit(OperatingPointMetric):
     example: ClassVar[str] = "net-benefit=0.2"
     level: ClassVar[str] = "threshold"
     summary: ClassVar[str] = "true positives less false ones at their exchange rate; for treating"
-    needs: ClassVar[tuple[bool, bool]] = (False, False)
+    gone: ClassVar[tuple[float, float]] = (NEVER_GONE, NEVER_GONE)
 
     def __init__(self, threshold: float, *, bins: int | Literal["auto"] | None = "auto") -> None:
         self.threshold = threshold

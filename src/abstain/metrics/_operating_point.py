@@ -7,7 +7,6 @@ moves when a window is withheld, as in the paper's Section 5.1 and its Algorithm
 from __future__ import annotations
 
 from abc import abstractmethod
-from bisect import bisect_left
 from typing import ClassVar, Unpack
 
 import numpy as np
@@ -53,11 +52,10 @@ class OperatingPointMetric(RankingMetric):
     def _values_of_masses(
         self, p: FloatArray, positive: FloatArray, negative: FloatArray
     ) -> FloatArray:
-        nothing = np.zeros((len(positive), 1))
-        below = (
-            np.cumsum(np.hstack([nothing, positive]), axis=1),
-            np.cumsum(np.hstack([nothing, negative]), axis=1),
-        )
+        n, m = positive.shape
+        below = np.zeros((n, m + 1)), np.zeros((n, m + 1))
+        for mass, sums in zip((positive, negative), below, strict=True):
+            np.cumsum(mass, axis=1, out=sums[:, 1:])
         t = self._thresholds_of_masses(p, below)
         rows = np.arange(len(t))
         total = below[0][:, -1], below[1][:, -1]
@@ -66,15 +64,15 @@ class OperatingPointMetric(RankingMetric):
 
     def _values(self, atoms: Atoms, windows: Windows) -> FloatArray:
         t = self._thresholds(atoms, windows)
-        positive, kept_positive = masses_above(atoms.positive_below, *windows, t)
-        negative, kept_negative = masses_above(atoms.negative_below, *windows, t)
+        positive, kept_positive = masses_above(atoms.below.positive, *windows, t)
+        negative, kept_negative = masses_above(atoms.below.negative, *windows, t)
         return self._rate((positive, negative), (kept_positive, kept_negative))
 
     def _threshold(self, atoms: Atoms, start: int, end: int) -> float:
         window = Windows(np.array([start]), np.array([end]))
         t = int(self._thresholds(atoms, window)[0])
         # Beyond the last atom nobody is predicted positive, whatever comes.
-        return float(atoms.p[t]) if t < len(atoms) else float(np.nextafter(1.0, 2.0))
+        return float(atoms.p[t]) if t < len(atoms.p) else float(np.nextafter(1.0, 2.0))
 
 
 def boundaries_keeping(below: FloatArray, level: float) -> IntArray:
@@ -86,9 +84,9 @@ def boundaries_keeping(below: FloatArray, level: float) -> IntArray:
 
 def sensitivity_thresholds(atoms: Atoms, windows: Windows, level: float) -> IntArray:
     """Return the highest threshold that keeps the sensitivity after each window is withheld."""
-    mirrored = windows.mirrored(len(atoms))
-    below = atoms.mirrored.negative_below
-    return len(atoms) - specificity_thresholds(below, *mirrored, level - LEVEL_TOLERANCE)
+    mirrored = windows.mirrored(len(atoms.p))
+    below = atoms.mirrored.below.negative
+    return len(atoms.p) - specificity_thresholds(below, *mirrored, level - LEVEL_TOLERANCE)
 
 
 def touching_windows(atoms: Atoms, capacity: float, level: float) -> Windows:
@@ -101,22 +99,18 @@ def touching_windows(atoms: Atoms, capacity: float, level: float) -> Windows:
     best is near that one, since every step away from it costs the difference between the
     probabilities at its two ends. Where weights differ more, it may be any window.
     """
+    windows = atoms.windows(capacity)
     if atoms.equal_weight is None and (
-        len(atoms) <= MOST_WINDOWS or atoms.weight.max() > _NEARLY_EQUAL * atoms.weight.mean()
+        len(atoms.p) <= MOST_WINDOWS or atoms.weight.max() > _NEARLY_EQUAL * atoms.weight.mean()
     ):
-        return atoms.windows(capacity)
-    negative, last = atoms.negative_below, atoms.last_start(capacity)
-
-    def holds(start: int) -> bool:
-        end = int(atoms.windows_at(np.array([start]), capacity).ends[0])
-        kept = negative[start] + (negative[-1] - negative[end])
-        return bool(negative[start] >= (level - LEVEL_TOLERANCE) * kept)
-
-    first = bisect_left(range(last), True, key=holds)
-    if atoms.equal_weight is not None:
-        return atoms.windows_at(np.array([first]), capacity)
-    starts = np.arange(max(first - _NEIGHBOURS, 0), min(first + _NEIGHBOURS, last + 1))
-    return atoms.windows_at(starts, capacity)
+        return windows
+    below = atoms.below.negative
+    left = below[windows.starts]
+    holds = left >= (level - LEVEL_TOLERANCE) * (left + (below[-1] - below[windows.ends]))
+    holds[-1] = True
+    first = int(np.argmax(holds))
+    near = 0 if atoms.equal_weight is not None else _NEIGHBOURS
+    return windows.only(slice(max(first - near, 0), first + max(near, 1)))
 
 
 class SensitivityAtSpecificity(OperatingPointMetric):
@@ -174,7 +168,7 @@ class SensitivityAtSpecificity(OperatingPointMetric):
 
     def _thresholds(self, atoms: Atoms, windows: Windows) -> IntArray:
         return specificity_thresholds(
-            atoms.negative_below, *windows, self.specificity - LEVEL_TOLERANCE
+            atoms.below.negative, *windows, self.specificity - LEVEL_TOLERANCE
         )
 
     def _thresholds_of_masses(self, p: FloatArray, below: Masses) -> IntArray:
@@ -255,7 +249,7 @@ class SpecificityAtSensitivity(OperatingPointMetric):
         return (kept[1] - above[1]) / kept[1]
 
     def _candidates(self, atoms: Atoms, capacity: float) -> Windows:
-        if atoms.equal_weight is None and len(atoms) <= MOST_WINDOWS:
+        if atoms.equal_weight is None and len(atoms.p) <= MOST_WINDOWS:
             return atoms.windows(capacity)
         mirrored = touching_windows(atoms.mirrored, capacity, self.sensitivity)
-        return mirrored.mirrored(len(atoms))
+        return mirrored.mirrored(len(atoms.p))

@@ -119,7 +119,7 @@ class RecallAtPrecision(OperatingPointMetric):
 
     def _thresholds(self, atoms: Atoms, windows: Windows) -> IntArray:
         level = self.precision - LEVEL_TOLERANCE
-        return precision_thresholds(atoms.positive_below, atoms.negative_below, *windows, level)
+        return precision_thresholds(atoms.below.positive, atoms.below.negative, *windows, level)
 
     def _thresholds_of_masses(self, p: FloatArray, below: Masses) -> IntArray:
         positive, negative = (mass[:, -1:] - mass for mass in below)

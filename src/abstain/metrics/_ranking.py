@@ -40,6 +40,7 @@ from abstain.summaries import (
     Moves,
     RowSummary,
     Windows,
+    compact,
     summarise,
 )
 
@@ -101,8 +102,8 @@ class RankingMetric(Metric):
     value_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     #: The constructor's one argument that a name carries after ``=``; none when empty.
     level: ClassVar[str] = ""
-    #: Whether the metric is undefined without positives, and without negatives.
-    needs: ClassVar[tuple[bool, bool]] = (True, True)
+    #: The share of positives, and of negatives, at or below which the metric is undefined.
+    gone: ClassVar[tuple[float, float]] = (CLASS_GONE, CLASS_GONE)
 
     def __init__(
         self,
@@ -312,7 +313,7 @@ class RankingMetric(Metric):
         coarse = self.safe_values(few, ends) - self.safe_values(atoms, windows)
         drawn = []
         for start, end, moved in zip(*ends, np.nan_to_num(coarse).tolist(), strict=True):
-            kept = np.r_[0:start, end : len(few)]
+            kept = np.r_[0:start, end : len(few.p)]
             part = positives[:, kept]
             weight = np.broadcast_to(few.weight[kept], part.shape)
             drawn.append(self._values_under(few.p[kept], weight, part) - moved)
@@ -334,28 +335,27 @@ class RankingMetric(Metric):
         (after,) = self._drawn_values(kept, NOTHING, moves, seed)
         return before, after
 
-    def _misfit_of(
-        self, labelled: LabelledReplicates, prediction: IntArray, kept: Mask, seed: int
-    ) -> FloatArray:
-        order = np.argsort(labelled.compact, kind="stable")
-        order = order[kept[order]]
-        if not len(order):
-            return np.full(len(labelled), np.nan)
-        p = labelled.compact[order]
-        # Of one replicate the rows are told apart; of many, neighbours are one atom.
-        first = _first_of_groups(p, len(p) if len(labelled) == 1 else MOST_GROUPS)
-        weight = labelled.weight[:, order]
-        total, observed, expected = (
-            np.add.reduceat(mass, first, axis=1)
-            for mass in (
-                weight,
-                weight * (labelled.codes[order] == 1),
-                weight * labelled.believed[:, order],
+    def misfits(
+        self, labelled: LabelledReplicates, prediction: IntArray, withheld: Mask, seed: int
+    ) -> tuple[FloatArray, FloatArray]:
+        p = compact(labelled.proba)
+        everyone = np.argsort(p, kind="stable")
+        sides = []
+        for order in (everyone, everyone[~withheld[everyone]]) if withheld.any() else (everyone,):
+            if not len(order):
+                sides.append(np.full(len(labelled.weight), np.nan))
+                continue
+            weight, ordered = labelled.weight[:, order], p[order]
+            # Of one replicate the rows are told apart; of many, neighbours are one atom.
+            first = _first_of_groups(ordered, len(order) if len(weight) == 1 else MOST_GROUPS)
+            positive = weight * (labelled.codes[order] == 1), weight * labelled.believed[:, order]
+            total = np.add.reduceat(weight, first, axis=1)
+            observed, expected = (
+                self._values_under(ordered[first], total, np.add.reduceat(mass, first, axis=1))
+                for mass in positive
             )
-        )
-        return self._values_under(p[first], total, observed) - self._values_under(
-            p[first], total, expected
-        )
+            sides.append(observed - expected)
+        return sides[0], sides[-1]
 
     def _values_under(self, p: FloatArray, weight: FloatArray, positive: FloatArray) -> FloatArray:
         """Return the value of each row of weights and positive masses; NaN where undefined."""
@@ -365,8 +365,7 @@ class RankingMetric(Metric):
             parts = zip(weight, positive, strict=True)
             return np.array([self._value(Atoms(p, *part)) for part in parts], dtype=np.float64)
         total, own = weight.sum(axis=1), positive.sum(axis=1)
-        shares = self._shares
-        gone = (own <= shares[0] * total) | (total - own <= shares[1] * total)
+        gone = (own <= self.gone[0] * total) | (total - own <= self.gone[1] * total)
         return np.where(gone, np.nan, values)
 
     def _values_of_masses(
@@ -443,7 +442,7 @@ class RankingMetric(Metric):
 
     def _candidates(self, atoms: Atoms, capacity: float) -> Windows:
         """Return the windows worth looking at; all, unless these are very many."""
-        if len(atoms) <= MOST_WINDOWS:
+        if len(atoms.p) <= MOST_WINDOWS:
             return atoms.windows(capacity)
         return self._narrowed(atoms, capacity, COARSE)
 
@@ -468,14 +467,14 @@ class RankingMetric(Metric):
         """Return the best window that fits, or an empty one when none improves the metric."""
         if self.method == "deterministic":
             windows = self._candidates(atoms, capacity)
-            base = self._value(atoms)
+            base = float(self.safe_values(atoms, NOTHING)[0])
             with np.errstate(divide="ignore", invalid="ignore"):
                 values = self._values(atoms, windows)
         else:
             windows = atoms.windows(capacity)
             base, values = self._sampled(atoms, windows)
-        sums = atoms.positive_below, atoms.negative_below
-        k = best_window(values, *sums, *windows, self._shares)
+        sums = atoms.below.positive, atoms.below.negative
+        k = best_window(values, *sums, *windows, self.gone)
         if k < 0 or values[k] <= base + NO_GAIN:
             return BestWindow(0, 0, base)
         return BestWindow(int(windows.starts[k]), int(windows.ends[k]), float(values[k]))
@@ -491,19 +490,11 @@ class RankingMetric(Metric):
         )
         return float(means[-1]), smoothed(means[:-1], self.smoothing)
 
-    @property
-    def _shares(self) -> tuple[float, float]:
-        """The share of positives, and of negatives, that must be kept."""
-        positive, negative = (CLASS_GONE if needed else NEVER_GONE for needed in self.needs)
-        return positive, negative
-
     def safe_values(self, atoms: Atoms, windows: Windows) -> FloatArray:
         """Return the values with NaN where a window leaves no positives or no negatives."""
         with np.errstate(divide="ignore", invalid="ignore"):
             values = self._values(atoms, windows)
-        gone = undefined_windows(
-            atoms.positive_below, atoms.negative_below, *windows, self._shares
-        )
+        gone = undefined_windows(atoms.below.positive, atoms.below.negative, *windows, self.gone)
         values[gone] = np.nan
         return values
 

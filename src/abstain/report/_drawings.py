@@ -26,7 +26,7 @@ def roc_points(kept: BatchSummary) -> dict[str, list[float]] | None:
     """
     if len(kept.class_sums) != 2 or (kept.class_sums <= 0).any():
         return None
-    positive, negative = kept.atoms.positive_below, kept.atoms.negative_below
+    positive, negative = kept.atoms.below.positive, kept.atoms.below.negative
     true, false = (1 - (below / below[-1])[::-1] for below in (positive, negative))
     wanted = np.linspace(0, 1, N_POINTS // 2)
     picked = np.unique(

@@ -167,8 +167,8 @@ def _worlds_table(worlds: list[dict[str, Any]], title: str) -> str:
         f"<div class='scroll'><table id='worlds'><caption>What may have happened to the new cases "
         f"and what the {html.escape(title)} would be then. The figures of this page weigh all of "
         f"it.</caption><thead><tr><th scope='col'>what happened</th>"
-        f"<th scope='col'>how probable</th><th scope='col'>nobody referred</th><th scope='col'>the rest</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table></div>"
+        f"<th scope='col'>how probable</th><th scope='col'>nobody referred</th>"
+        f"<th scope='col'>the rest</th></tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
 

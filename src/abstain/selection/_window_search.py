@@ -118,7 +118,7 @@ def most_valuable_window(
     boundaries, with both ends then moved to the best atoms around them.
     """
     atoms = metric.atoms_of(summary)
-    spent = abstention_costs[0] * atoms.negative_below + abstention_costs[1] * atoms.positive_below
+    spent = abstention_costs[0] * atoms.below.negative + abstention_costs[1] * atoms.below.positive
     spent /= atoms.total
 
     def worth(values: FloatArray, windows: Windows) -> FloatArray:

@@ -6,6 +6,7 @@ from abstain.shift._assumption import WORLDS_IN_WORDS as WORLDS_IN_WORDS
 from abstain.shift._assumption import Assumption as Assumption
 from abstain.shift._assumption import assumption_of as assumption_of
 from abstain.shift._auto import AutoShift
+from abstain.shift._base import Part as Part
 from abstain.shift._base import ShiftEstimator, adapt_proba
 from abstain.shift._base import ratio_of_priors as ratio_of_priors
 from abstain.shift._check import LabelShiftCheck as LabelShiftCheck

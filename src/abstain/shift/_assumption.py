@@ -7,7 +7,7 @@ one thing was taken for granted, that is said and checked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -15,8 +15,7 @@ from abstain._display import block, sentence
 from abstain._display import doubts as doubts_shown
 from abstain._inputs import FloatArray
 from abstain.shift._base import Assumed, ShiftEstimator
-from abstain.shift._cells import Cells
-from abstain.shift._check import CellCounts, LabelShiftCheck
+from abstain.shift._check import CellCounts, LabelShiftCheck, label_shift_check
 from abstain.shift._doubts import doubts
 from abstain.shift._worlds import WORLDS, World
 from abstain.summaries import BatchSummary, LabelledSummary
@@ -187,14 +186,12 @@ def assumption_of(
         Class proportions that the data leave open, where they were drawn already.
     """
     names = list(range(labelled.proba.shape[1]) if classes is None else classes)
-    weighed = estimator.weighed
-    counts = None
-    if labelled.codes is not None:
-        cells = Cells.of(labelled) if weighed is None else weighed.cells
-        counts = CellCounts.of(labelled, summary, cells, names)
-    check = None if counts is None or weighed is not None else counts.checked()
+    worlds, check = estimator.worlds_, None
+    if worlds is None and labelled.codes is not None:
+        check = label_shift_check(labelled, summary, classes=names)
     found = doubts(estimator, labelled, summary, check=check, classes=names, draws=draws)
-    if weighed is None:
+    if worlds is None:
         return Assumption(estimator.assumed, evidence=check, doubts=found)
-    worlds = dict(zip(WORLDS, weighed.weights.tolist(), strict=True))
-    return Assumption(estimator.assumed, worlds, counts, weighed.p_value, found)
+    weights = dict(zip(WORLDS, worlds.weights.tolist(), strict=True))
+    counts = worlds.counts and replace(worlds.counts, classes=names)
+    return Assumption(estimator.assumed, weights, counts, worlds.p_value, found)

@@ -7,17 +7,25 @@ given by how well it explains the numbers of rows in cells of scores.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from abstain._inputs import FloatArray, check_fraction
 from abstain._numerics import raise_not_fitted
-from abstain.shift._base import Assumed, DrawMethod, Part, ShiftEstimator, SourcePriors
+from abstain.shift._base import (
+    Assumed,
+    DrawMethod,
+    Part,
+    ShiftEstimator,
+    SourcePriors,
+    ratio_of_priors,
+)
 from abstain.shift._fixed import NoShift
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
-from abstain.shift._world_shift import Unadapted, WorldShift
-from abstain.shift._worlds import WORLDS, World, Worlds, normalised, weigh
+from abstain.shift._tilts import normalised
+from abstain.shift._worlds import WORLDS, Explanation, World, Worlds, weigh
 from abstain.summaries import BatchSummary, LabelledSummary
 
 #: How probable "nothing", "label", "scores" and "both" are before a batch is seen, in proportion.
@@ -80,6 +88,7 @@ class AutoShift(ShiftEstimator):
     """
 
     name: ClassVar[str] = "auto"
+    assumed: ClassVar[Assumed] = "weighed"
     draw_method: ClassVar[DrawMethod] = "asymptotic"
 
     worlds_: Worlds
@@ -101,34 +110,21 @@ class AutoShift(ShiftEstimator):
         self.prior_rows = prior_rows
         self.calibrated_on_source = calibrated_on_source
 
-    @property
-    def assumed(self) -> Assumed:
-        """What the adapted probabilities rest on."""
-        return "weighed"
-
-    @property
-    def weighed(self) -> Worlds:
-        """What may have happened, with the evidence."""
-        if not hasattr(self, "worlds_"):
-            raise_not_fitted(self)
-        return self.worlds_
-
     def _fit(self, source: LabelledSummary, target: BatchSummary) -> None:
         prior = _checked_prior(self.prior)
         hedge = check_fraction(self.hedge, name="hedge")
         self.mean_proba_ = target.class_sums / target.class_sums.sum()
         worlds = self.worlds_ = weigh(source, target, prior, hedge)
         self.world_weights_ = worlds.weights
-        priors = self.source_priors
-        self._under: dict[World, ShiftEstimator] = {
-            "nothing": Unadapted(worlds, 0.0, source_priors=priors),
-            "label": self._maximum_likelihood(),
-            "scores": Unadapted(worlds, 1.0, source_priors=priors),
-            "both": WorldShift(worlds, "both", source_priors=priors),
-        }
-        for estimator in self._under.values():
-            estimator.fit_summaries(source, target, self._known)
-        logs = np.log([np.maximum(self._under[world].weights_, _LEAST) for world in WORLDS])
+        self._label = self._maximum_likelihood().fit_summaries(source, target, self._known)
+        both = np.exp(worlds.explained["both"].tilt) * self.source_priors_
+        both /= both.sum()
+        if self._known is not None:
+            both = super()._with_known(both, target.total, self._known)
+        ones = np.ones_like(both)
+        moved = self._label.weights_, ones, ratio_of_priors(both, self.source_priors_)
+        self._ratios = dict(zip(WORLDS, (ones, *moved), strict=True))
+        logs = np.log([np.maximum(self._ratios[world], _LEAST) for world in WORLDS])
         ratios = np.exp(normalised(worlds.weights @ logs, self.source_priors_))
         self.priors_ = ratios * self.source_priors_
 
@@ -137,9 +133,15 @@ class AutoShift(ShiftEstimator):
         return priors
 
     @property
-    def under(self) -> dict[World, ShiftEstimator]:
-        """The fitted estimators of each world."""
-        return self._under
+    def under(self) -> dict[World, Part]:
+        """What figures are made of in each world."""
+        models: dict[World, ShiftEstimator | Explanation] = {
+            "nothing": self._still(0.0),
+            "label": self._label,
+            "scores": self._still(1.0),
+            "both": self.worlds_.explained["both"],
+        }
+        return {world: Part(1.0, self._ratios[world], one) for world, one in models.items()}
 
     def parts(self) -> tuple[Part, ...]:
         """Return what figures are pooled from, each with its weight.
@@ -147,40 +149,51 @@ class AutoShift(ShiftEstimator):
         The two worlds in which nothing is adapted are one part, whose labelled rows count as
         either has them.
         """
-        some = np.maximum(self.weighed.weights - _NO_PART, 0.0)
+        some = np.maximum(self.worlds_.weights - _NO_PART, 0.0)
         nothing, label, scores, both = (some / some.sum()).tolist()
         by_score = scores / (nothing + scores) if nothing + scores else 1.0
-        still = Unadapted(self.worlds_, by_score, source_priors=self.source_priors)
         found = (
-            Part(still.fit_summaries(*self._fitted, self._known), nothing + scores),
-            Part(self._under["label"], label),
-            Part(self._under["both"], both),
+            Part(nothing + scores, self._ratios["nothing"], self._still(by_score)),
+            Part(label, self._ratios["label"], self._label),
+            Part(both, self._ratios["both"], self.worlds_.explained["both"]),
         )
         return tuple(part for part in found if part.weight > 0)
+
+    def _still(self, by_score: float) -> Explanation:
+        """Return what is left where nothing is adapted: labelled rows count by their score.
+
+        To this degree: not at all where the batch is like the validation data.
+        """
+        scores = self.worlds_.explained["scores"]
+        by_cell = by_score * scores.by_cell + (1 - by_score)
+        # To the last digit: no ratio is open.
+        return replace(scores, by_cell=by_cell, covariance=np.zeros_like(scores.covariance))
 
     def left_open(self) -> float:
         """Return how far the class proportions are open if they moved, as total variation.
 
         Whether they did, the weights say.
         """
-        weights, worlds = self.weighed.weights, self.worlds_
-        open_by = weights[1] * worlds.scatter("label") + weights[3] * worlds.scatter("both")
-        moved = float(weights[1] + weights[3])
-        return float(open_by) / moved if moved > _HARDLY else 0.0
+        worlds = self.worlds_
+        label, both = (worlds.weights[WORLDS.index(world)] for world in ("label", "both"))
+        open_by = label * worlds.explained["label"].scatter(worlds.source_priors)
+        open_by += both * worlds.explained["both"].scatter(worlds.source_priors)
+        return float(open_by / (label + both)) if label + both > _HARDLY else 0.0
 
     def _asymptotic_draws(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
         """Draw from each world in its turn, as often as its weight says."""
         source, target = self._fitted
-        ends = np.round(np.cumsum(self.weighed.weights) * n_draws).astype(np.intp)
+        ends = np.round(np.cumsum(self.world_weights_) * n_draws).astype(np.intp)
         _, label, _, both = np.diff(ends, prepend=0).tolist()
-        logs, covariance = self.worlds_.class_tilt("both")
-        moved = np.exp(rng.multivariate_normal(logs, covariance, both)) * self.source_priors_
+        tilted = self.worlds_.explained["both"]
+        logs = rng.multivariate_normal(tilted.tilt, tilted.covariance, both)
+        moved = np.exp(logs) * self.source_priors_
         mean = self.mean_proba_
         # Labels fall as they fall, and the calibration is as sure as its rows are many.
         rows = 1 / target.total + 1 / len(source.proba)
         spread = np.sqrt(mean * (1 - mean) * rows)
         still = mean + spread * rng.standard_normal((n_draws - label - both, len(mean)))
-        by_label = self._under["label"].prior_draws(max(label, 1), int(rng.integers(2**32)))
+        by_label = self._label.prior_draws(max(label, 1), int(rng.integers(2**32)))
         found = np.maximum(np.vstack([still, by_label[:label], moved]), 0.0)
         drawn: FloatArray = rng.permutation(found / found.sum(axis=1, keepdims=True))
         return drawn

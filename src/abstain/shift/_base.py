@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 from abstain._inputs import (
     MOST_DRAWS,
     FloatArray,
-    IntArray,
     check_fraction,
     check_labels,
     check_proba,
@@ -30,7 +29,7 @@ from abstain._kernels.proportions import adapted
 from abstain._numerics import Parameters, clone, gamma_draws, raise_not_fitted, resampled_weight
 from abstain.exceptions import NotIdentifiable
 from abstain.shift._replicated import importance_by_score
-from abstain.shift._worlds import World, Worlds
+from abstain.shift._worlds import Explanation, World, Worlds
 from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
 
 # A class of a smaller mean probability is none of the source.
@@ -49,10 +48,21 @@ Assumed = Literal["weighed", "label-shift", "same-given-score", "no-shift", "kno
 
 
 class Part(NamedTuple):
-    """What figures are pooled from: an estimator, and its weight beside others."""
+    """One thing that may have happened to a batch, as far as figures hang on it.
 
-    estimator: ShiftEstimator
+    Attributes
+    ----------
+    weight : float
+        How probable it is.
+    ratios : ndarray of shape (n_classes,)
+        New over old class proportions.
+    model : ShiftEstimator or Explanation
+        What draws other ratios, and says how much labelled rows count for their score.
+    """
+
     weight: float
+    ratios: FloatArray
+    model: ShiftEstimator | Explanation
 
 
 class ShiftEstimator(Parameters, ABC):
@@ -74,6 +84,8 @@ class ShiftEstimator(Parameters, ABC):
 
     #: The registered name.
     name: ClassVar[str]
+    #: What the adapted probabilities rest on.
+    assumed: ClassVar[Assumed] = "label-shift"
     #: Whether ``fit`` needs the labels of the source.
     needs_labels: ClassVar[bool] = False
     #: How draws and intervals are made unless asked otherwise.
@@ -82,16 +94,13 @@ class ShiftEstimator(Parameters, ABC):
     source_priors_: FloatArray
     priors_: FloatArray
     weights_: FloatArray
+    #: What may have happened, with the evidence, where that was weighed.
+    worlds_: Worlds | None = None
     # How many rows of the target have a known label, of each class, beside those it is fitted on.
     _known: FloatArray | None = None
 
     def __init__(self, *, source_priors: SourcePriors = "mean-probability") -> None:
         self.source_priors = source_priors
-
-    @property
-    def assumed(self) -> Assumed:
-        """What the adapted probabilities rest on."""
-        return "label-shift"
 
     @property
     def of_positive(self) -> bool:
@@ -220,43 +229,20 @@ class ShiftEstimator(Parameters, ABC):
         draws = self.prior_draws(len(moved) - 1, seed=int(rng.integers(2**32)))
         return ratio_of_priors(draws, source[1:])
 
-    def importance(
+    def by_score(
         self, source: LabelledSummary, rows: FloatArray, weight: FloatArray
     ) -> FloatArray:
-        """Return how much each labelled row counts as a row of the batch, of which some are given.
+        """Return how much labelled rows count for their score, beside the ratio of their class.
 
-        Under label shift that depends on its class, otherwise on its score.
+        As rows of the batch, of which some are given. Under label shift all count the same.
         """
         if self.assumed in ("label-shift", "known-proportions"):
-            by_class: FloatArray = self.weights_[source.labels]
-            return by_class
+            return np.ones(len(source.proba))
         return importance_by_score(source, rows, weight)
 
-    def importance_again(
-        self, ratios: FloatArray, importance: FloatArray, labels: IntArray, codes: IntArray
-    ) -> FloatArray:
-        """Return how much labelled rows count in each replicate, given what they count.
-
-        Parameters
-        ----------
-        ratios : ndarray of shape (n, n_classes)
-            Of class proportions, of each replicate.
-        importance, labels : ndarray of shape (m,)
-            What the rows count as they are, and their true columns.
-        codes : ndarray of shape (m,)
-            The columns they have here: some turned out otherwise.
-        """
-        by_class = self.assumed in ("label-shift", "known-proportions")
-        return ratios[:, codes] if by_class else importance
-
     @property
-    def weighed(self) -> Worlds | None:
-        """What may have happened, with the evidence, where that was weighed."""
-        return None
-
-    @property
-    def under(self) -> dict[World, ShiftEstimator]:
-        """The fitted estimators of each world, where these were weighed."""
+    def under(self) -> dict[World, Part]:
+        """What figures are made of in each world, where these were weighed."""
         return {}
 
     def left_open(self) -> float:
@@ -265,7 +251,7 @@ class ShiftEstimator(Parameters, ABC):
 
     def parts(self) -> tuple[Part, ...]:
         """Return what figures are pooled from: this estimator, where there is no other."""
-        return (Part(self, 1.0),)
+        return (Part(1.0, self.weights_, self),)
 
     def priors_interval(
         self,

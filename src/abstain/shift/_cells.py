@@ -43,15 +43,18 @@ class Cells:
     cuts : tuple of ndarray
         Of each class, where the probability of rows that it is likeliest for is cut. Of two
         classes one array cuts the probability of the positive one.
+    first : ndarray of int
+        The number of the first cell of each of these, and how many cells there are.
     """
 
     cuts: tuple[FloatArray, ...]
+    first: IntArray
 
     @classmethod
     def of(cls, source: LabelledSummary) -> Cells:
         """Return cells of about evenly many validation rows of each likeliest class."""
         proba, k = source.proba, source.proba.shape[1]
-        weight = ones_if_none(source.weight, len(proba))
+        weight = source.counts
         best, top = _likeliest(proba)
         here = [np.flatnonzero(best == j) for j in range(k)]
         heavy = np.array([weight[rows].sum() for rows in here])
@@ -64,18 +67,13 @@ class Cells:
             _quantile_cuts(value[rows], weight[rows], int(n), edges)
             for rows, n, edges in zip(here, parts, mirrored, strict=True)
         ]
-        if k > 2:
-            return cls(tuple(cuts))
-        between = np.empty(0)
-        if len(here[0]) and len(here[1]):
-            low, high = value[here[0]].max(), value[here[1]].min()
-            between = np.array([low + _GOLDEN * (high - low)])
-        return cls((_between_bins(np.concatenate([cuts[0], between, cuts[1]])),))
-
-    @property
-    def first(self) -> IntArray:
-        """The number of the first cell of each part, and how many cells there are."""
-        return np.concatenate([[0], np.cumsum([len(cut) + 1 for cut in self.cuts])])
+        if k == 2:
+            between = np.empty(0)
+            if len(here[0]) and len(here[1]):
+                low, high = value[here[0]].max(), value[here[1]].min()
+                between = np.array([low + _GOLDEN * (high - low)])
+            cuts = [_between_bins(np.concatenate([cuts[0], between, cuts[1]]))]
+        return cls(tuple(cuts), np.cumsum([0, *(len(cut) + 1 for cut in cuts)]))
 
     def __len__(self) -> int:
         return int(self.first[-1])
@@ -138,7 +136,7 @@ def share_unseen(source: LabelledSummary, rows: FloatArray, weight: FloatArray) 
     another within about one. With V validation rows near, a row is unseen to the degree
     ``exp(-V)``.
     """
-    then = _spread_out(source.proba, ones_if_none(source.weight, len(source.proba)))
+    then = _spread_out(source.proba, source.counts)
     now = _spread_out(rows, weight)
     near = then.copy()
     near[:, 1:] += then[:, :-1]
@@ -206,8 +204,3 @@ def _between_bins(cuts: FloatArray) -> FloatArray:
     step = np.where(nearer < _ENDS, 2.0 ** (np.floor(np.log2(nearer)) - _PER_HALVING), _BIN)
     nearer = np.rint(nearer / step) * step
     return np.unique(np.where(cuts > 0.5, 1 - nearer, nearer))
-
-
-def ones_if_none(weight: FloatArray | None, n: int) -> FloatArray:
-    """Return the weights, where there are none one for each row."""
-    return np.ones(n) if weight is None else weight

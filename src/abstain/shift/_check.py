@@ -22,7 +22,7 @@ from abstain._inputs import (
     check_sample_weight,
 )
 from abstain.exceptions import AssumptionWarning, warn_user
-from abstain.shift._cells import Cells, ones_if_none
+from abstain.shift._cells import Cells
 from abstain.shift._mixture_ratio import likelihood_ratio, simulated_ratio
 from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
 
@@ -225,7 +225,8 @@ def label_shift_check(
     The validation data may be compact: their rows then count in the cells they were joined in.
     """
     names = range(source.proba.shape[1]) if classes is None else classes
-    return CellCounts.of(source, target, Cells.of(source), names).checked(level)
+    cells = Cells.of(source)
+    return CellCounts(source, cells.counts(target), cells, names).checked(level)
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,8 +235,8 @@ class CellCounts:
 
     Attributes
     ----------
-    by_class : ndarray of shape (n_cells, n_classes)
-        Validation rows, by their label.
+    source : LabelledSummary
+        The validation rows.
     counts : ndarray of shape (n_cells,)
         Rows of the batch.
     cells : Cells
@@ -243,36 +244,24 @@ class CellCounts:
         The label of each column.
     """
 
-    by_class: FloatArray
+    source: LabelledSummary
     counts: FloatArray
     cells: Cells
     classes: Sequence[Any]
 
-    @classmethod
-    def of(
-        cls,
-        source: LabelledSummary,
-        target: BatchSummary,
-        cells: Cells,
-        classes: Sequence[Any],
-    ) -> Self:
-        """Count both."""
-        k = source.proba.shape[1]
-        by_class = np.zeros((len(cells), k))
-        here = cells.number(source.proba)
-        np.add.at(by_class, (here, source.labels), ones_if_none(source.weight, len(here)))
-        return cls(by_class, cells.counts(target), cells, classes)
-
     def checked(self, level: float = LEVEL) -> LabelShiftCheck:
         """Return the check, whose noise is simulated."""
-        k = self.by_class.shape[1]
+        proba, labels = self.source.proba, self.source.labels
+        k = proba.shape[1]
         if k > _MOST_CLASSES:
             nothing = np.empty(0)
             return LabelShiftCheck(0.0, 0, 1.0, level, np.full(k, 1 / k), [], nothing, nothing)
-        known = self.by_class.sum(axis=0) > 0
+        by_class = np.zeros((len(self.counts), k))
+        np.add.at(by_class, (self.cells.number(proba), labels), self.source.counts)
+        known = by_class.sum(axis=0) > 0
         # A cell that neither set has a row in says nothing.
-        some = (self.by_class.sum(axis=1) + self.counts) > 0
-        by_class, counts = self.by_class[some][:, known], self.counts[some]
+        some = (by_class.sum(axis=1) + self.counts) > 0
+        by_class, counts = by_class[some][:, known], self.counts[some]
         ratio, mixture, shares = likelihood_ratio(by_class, counts)
         p_value = 1.0
         freedom = max(len(counts) - int(known.sum()), 0)

@@ -44,10 +44,6 @@ _DONE_INSTEAD: dict[Assumed, str] = {
         "The probabilities were adapted to the given proportions all the same, so estimates are "
         "not to be trusted"
     ),
-    "same-given-score": (
-        "So nothing was adapted: what a score means is taken to be what it was on the validation "
-        "data"
-    ),
 }
 
 
@@ -78,8 +74,7 @@ def doubts(
     found = [
         *_about_validation(labelled, classes),
         *_about_scores(labelled, summary, check),
-        *_about_label_shift(estimator, check),
-        *_about_worlds(estimator),
+        *_about_fit(estimator, check),
         *_about_proportions(estimator, summary, check, classes, draws),
     ]
     return tuple(found)
@@ -116,7 +111,16 @@ def _about_scores(
     labelled: LabelledSummary, summary: BatchSummary, check: LabelShiftCheck | None
 ) -> list[str]:
     ask = "Were the same model, the same `scale` and the same order of columns used?"
-    outside = _share_outside(labelled, summary)
+    outside = 0.0
+    # Rows that were joined no longer tell how far they reached.
+    if not len(labelled.edges):
+        rows = labelled.proba if labelled.weight is None else labelled.proba[labelled.weight > 0]
+        # Of compact validation data the ends have fewer digits than the rows that stand at them.
+        low, high = rows.min(axis=0) * (1 - _ROUNDED), rows.max(axis=0) * (1 + _ROUNDED)
+        beyond = np.zeros(len(summary.proba), dtype=bool)
+        for column, least, most in zip(summary.proba.T, low, high, strict=True):
+            beyond |= (column < least) | (column > most)
+        outside = float(np.average(beyond, weights=summary.weight))
     if outside > _OUTSIDE:
         return [
             f"{outside:.0%} of the batch scores outside the range of the validation data, as if "
@@ -130,43 +134,23 @@ def _about_scores(
     return []
 
 
-def _share_outside(labelled: LabelledSummary, summary: BatchSummary) -> float:
-    if len(labelled.edges):
-        # Rows that were joined no longer tell how far they reached.
-        return 0.0
-    rows = labelled.proba if labelled.weight is None else labelled.proba[labelled.weight > 0]
-    # Of compact validation data the ends have fewer digits than the rows that stand at them.
-    low, high = rows.min(axis=0) * (1 - _ROUNDED), rows.max(axis=0) * (1 + _ROUNDED)
-    outside = np.zeros(len(summary.proba), dtype=bool)
-    for column, least, most in zip(summary.proba.T, low, high, strict=True):
-        outside |= (column < least) | (column > most)
-    return float(np.average(outside, weights=summary.weight))
-
-
-def _about_label_shift(estimator: ShiftEstimator, check: LabelShiftCheck | None) -> list[str]:
+def _about_fit(estimator: ShiftEstimator, check: LabelShiftCheck | None) -> list[str]:
+    """Say what nothing that was assumed explains, and what nobody has seen the like of."""
+    found, worlds = [], estimator.worlds_
     # Without a shift nothing rests on what the classes look like.
-    if check is None or check.fits or estimator.assumed not in _DONE_INSTEAD:
-        return []
-    chance = "p below 0.001" if check.p_value < 1e-3 else f"p = {check.p_value:.3f}"
-    return [
-        f"Label shift does not explain the batch: no mixture of the validation data's classes "
-        f"scores like it ({chance}). {_DONE_INSTEAD[estimator.assumed]}. Label some rows of the "
-        f"batch and calibrate on them."
-    ]
-
-
-def _about_worlds(estimator: ShiftEstimator) -> list[str]:
-    """Say what none of the worlds explains, and what nobody has seen the like of."""
-    worlds = estimator.weighed
-    if worlds is None:
-        return []
-    found = []
-    if worlds.unseen > _UNSEEN:
+    if check is not None and not check.fits and estimator.assumed in _DONE_INSTEAD:
+        chance = "p below 0.001" if check.p_value < 1e-3 else f"p = {check.p_value:.3f}"
+        found.append(
+            f"Label shift does not explain the batch: no mixture of the validation data's classes "
+            f"scores like it ({chance}). {_DONE_INSTEAD[estimator.assumed]}. Label some rows of "
+            f"the batch and calibrate on them."
+        )
+    if worlds is not None and worlds.unseen > _UNSEEN:
         found.append(
             f"{worlds.unseen:.0%} of the batch scores where no validation row does: what they are "
             f"is a guess, and the intervals say so. Label some of these rows."
         )
-    if worlds.p_value < _UNEXPLAINED:
+    if worlds is not None and worlds.p_value < _UNEXPLAINED:
         chance = "below 0.001" if worlds.p_value < 1e-3 else f"{worlds.p_value:.3f}"
         found.append(
             f"Nothing that was weighed explains the batch: neither moved class proportions nor a "

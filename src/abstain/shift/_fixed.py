@@ -34,11 +34,7 @@ class NoShift(ShiftEstimator):
     """
 
     name: ClassVar[str] = "none"
-
-    @property
-    def assumed(self) -> Assumed:
-        """What the probabilities rest on."""
-        return "no-shift"
+    assumed: ClassVar[Assumed] = "no-shift"
 
     def ratio_draws(
         self, moved: FloatArray, weight: FloatArray, source: FloatArray, rng: np.random.Generator
@@ -87,6 +83,7 @@ class KnownPriors(ShiftEstimator):
     """
 
     name: ClassVar[str] = "known"
+    assumed: ClassVar[Assumed] = "known-proportions"
 
     def __init__(
         self,
@@ -96,11 +93,6 @@ class KnownPriors(ShiftEstimator):
     ) -> None:
         super().__init__(source_priors=source_priors)
         self.priors = priors
-
-    @property
-    def assumed(self) -> Assumed:
-        """What the adapted probabilities rest on."""
-        return "known-proportions"
 
     @property
     def of_positive(self) -> bool:

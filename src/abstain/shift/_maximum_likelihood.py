@@ -27,7 +27,7 @@ from abstain.shift._base import (
     ratio_of_priors,
 )
 from abstain.shift._identifiable import check_identifiable
-from abstain.shift._replicated import replicated_priors
+from abstain.shift._replicated import priors_of_two, replicated_priors
 from abstain.shift._uncertainty import LocalModel, calibrated_here, local_model
 from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
 
@@ -48,6 +48,9 @@ _OFF = 0.01
 _IMPOSSIBLE = 1e-200
 _MOST_STEPS = 1_000_000
 _MOST_ROWS = 1e15
+_MOST_NEWTON = 100
+# A step this short is the last one.
+_EXACT = 1e-9
 # Prior rows that move nothing but keep every class above 0.
 _HARDLY = 1e-6
 
@@ -199,20 +202,13 @@ class MaximumLikelihoodShift(ShiftEstimator):
         priors = self.source_priors_
         if self.prior_rows == 0 and (self._known is None or not self._known.all()):
             check_identifiable(source.proba, source.weight)
-        rows, weight_target = target.for_likelihood()
-        weight = np.empty(0) if weight_target is None else weight_target
-        proba, weight = _possible(np.ascontiguousarray(rows), weight, priors)
-        start = np.ones(len(priors))
-        previous = getattr(self, "weights_", None)
-        if self.warm_start and previous is not None and len(previous) == len(priors):
-            # A class at 0 would stay there under EM.
-            start = np.maximum(previous, 1e-6)
-        n = float(weight.sum()) if len(weight) else float(len(proba))
-        share, mix = self._of_known_class(n)
-        problem = _Problem(proba, weight, priors, share, mix)
-        # Rows that no class of the source explains say nothing about its classes.
-        nothing = _Solution(np.ones(len(priors)), 0, True)
-        found = _solve(problem, start, self.algorithm, self.max_iter) if n > 0 else nothing
+        rows, weight = target.for_likelihood()
+        known = self._rows_of_class
+        found = None
+        if self.algorithm == "newton" and len(priors) == 2 and known.min() > 0:
+            found = _of_two(rows[:, 1], weight, priors, known, min(self.max_iter, _MOST_NEWTON))
+        if found is None or not found.converged:
+            found = self._of_any(rows, weight, known)
         if not found.converged:
             from sklearn.exceptions import ConvergenceWarning
 
@@ -225,6 +221,26 @@ class MaximumLikelihoodShift(ShiftEstimator):
 
         self._local: LocalModel | None = None
 
+    def _of_any(self, rows: FloatArray, weight: FloatArray | None, known: FloatArray) -> _Solution:
+        """Return the ratios for any number of classes, which need not all have a row."""
+        priors = self.source_priors_
+        proba, count = _possible(
+            np.ascontiguousarray(rows), np.empty(0) if weight is None else weight, priors
+        )
+        start = np.ones(len(priors))
+        previous = getattr(self, "weights_", None)
+        if self.warm_start and previous is not None and len(previous) == len(priors):
+            # A class at 0 would stay there under EM.
+            start = np.maximum(previous, 1e-6)
+        n = float(count.sum()) if len(count) else float(len(proba))
+        if not n > 0:
+            # Rows that no class of the source explains say nothing about its classes.
+            return _Solution(np.ones(len(priors)), 0, True)
+        total = float(known.sum())
+        mix = known / total if total else priors
+        problem = _Problem(proba, count, priors, total / (n + total), mix)
+        return _solve(problem, start, self.algorithm, self.max_iter)
+
     def _with_known(self, priors: FloatArray, n: float, known: FloatArray) -> FloatArray:
         return priors  # they were in the likelihood
 
@@ -236,15 +252,6 @@ class MaximumLikelihoodShift(ShiftEstimator):
             return prior
         # A class that the source does not have is none that the likelihood knows.
         return prior + np.where(self.source_priors_ > 0, self._known, 0.0)
-
-    def _of_known_class(self, n: float) -> tuple[float, FloatArray]:
-        """Return the share that rows of known class are of all, and their proportions."""
-        if self._known is None:
-            share = self.prior_rows / (n + self.prior_rows) if self.prior_rows else 0.0
-            return share, self.source_priors_
-        rows = self._rows_of_class
-        total = float(rows.sum())
-        return total / (n + total), rows / total if total else self.source_priors_
 
     def ratio_draws(
         self, moved: FloatArray, weight: FloatArray, source: FloatArray, rng: np.random.Generator
@@ -372,6 +379,17 @@ class _Problem:
         )
 
 
+def _of_two(
+    p: FloatArray, weight: FloatArray | None, priors: FloatArray, known: FloatArray, most: int
+) -> _Solution:
+    """Return the maximum of two classes, which rows of known class keep off the ends."""
+    count = np.ones(len(p)) if weight is None else weight
+    found, n_iter = priors_of_two(
+        p[None], count[None], priors[None], known[None], priors[1], precision=_EXACT, most=most
+    )
+    return _Solution(found[0] / priors, n_iter, n_iter < most)
+
+
 def _solve(problem: _Problem, start: FloatArray, algorithm: Algorithm, max_iter: int) -> _Solution:
     """Return the maximum: by EM, or by Newton's method, of many rows on some of them first."""
     if algorithm == "em":
@@ -385,7 +403,11 @@ def _solve(problem: _Problem, start: FloatArray, algorithm: Algorithm, max_iter:
     held = np.where(problem.priors > 0, np.inf, 0.0)
     for part in (*parts, problem):
         found = minimise(
-            part.objective, start, lower=part.lowest, upper=held, max_iter=min(max_iter, 100)
+            part.objective,
+            start,
+            lower=part.lowest,
+            upper=held,
+            max_iter=min(max_iter, _MOST_NEWTON),
         )
         # The ratios times the source's proportions sum to 1 at the maximum; what is far from it,
         # or not a number, is none.

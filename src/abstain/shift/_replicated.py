@@ -42,31 +42,42 @@ def replicated_priors(
     """
     start = np.maximum(start, _SMALLEST)
     if moved.ndim == 2:
-        return _of_two(moved, weight, source, pseudo, float(start[1] / start.sum()))
+        return priors_of_two(moved, weight, source, pseudo, float(start[1] / start.sum()))[0]
     return _of_many(moved, weight, source, pseudo, start / start.sum())
 
 
-def _of_two(
-    moved: FloatArray, weight: FloatArray, source: FloatArray, pseudo: FloatArray, start: float
-) -> FloatArray:
-    """Maximise the likelihood of one number for each replicate, in which it is concave."""
+def priors_of_two(
+    moved: FloatArray,
+    weight: FloatArray,
+    source: FloatArray,
+    pseudo: FloatArray,
+    start: float,
+    *,
+    precision: float = _PRECISION,
+    most: int = _STEPS,
+) -> tuple[FloatArray, int]:
+    """Maximise the likelihood of one number for each replicate, in which it is concave.
+
+    Return the proportions, and the steps it took; as many as may be taken where it might need
+    more of them.
+    """
     source = np.maximum(source, _SMALLEST)
     negative = (1 - moved) / source[:, :1]
     slope = moved / source[:, 1:] - negative
     positive = np.full(len(moved), np.clip(start, _SMALLEST, 1 - _SMALLEST))
-    for _ in range(_STEPS):
+    n_steps, done = 0, False
+    while n_steps < most and not done:
+        n_steps += 1
         share = slope / np.maximum(negative + positive[:, None] * slope, _SMALLEST)
         pull = np.einsum("bn,bn->b", weight, share)
         curvature = np.einsum("bn,bn,bn->b", weight, share, share)
         pull += pseudo[:, 1] / positive - pseudo[:, 0] / (1 - positive)
         curvature += pseudo[:, 1] / positive**2 + pseudo[:, 0] / (1 - positive) ** 2
-        step = pull / np.maximum(curvature, _SMALLEST)
-        moved_to = np.clip(positive + step, _NEAREST * positive, 1 - _NEAREST * (1 - positive))
-        done = np.abs(moved_to - positive).max() < _PRECISION
+        moved_to = positive + pull / np.maximum(curvature, _SMALLEST)
+        moved_to = np.clip(moved_to, _NEAREST * positive, 1 - _NEAREST * (1 - positive))
+        done = np.abs(moved_to - positive).max() < precision
         positive = np.clip(moved_to, _SMALLEST, 1 - _SMALLEST)
-        if done:
-            break
-    return both_columns(positive)
+    return both_columns(positive), n_steps
 
 
 def _of_many(

@@ -12,6 +12,7 @@ from abstain.summaries._labelled import shortened as shortened
 from abstain.summaries._mergeable import Summary as Summary
 from abstain.summaries._replicates import LabelledReplicates as LabelledReplicates
 from abstain.summaries._replicates import Moves as Moves
+from abstain.summaries._replicates import compact as compact
 from abstain.summaries._sample import SAMPLE_SEED as SAMPLE_SEED
 from abstain.summaries._sample import STEPS as STEPS
 from abstain.summaries._sample import Sample as Sample

@@ -42,6 +42,13 @@ class Windows(NamedTuple):
         return Windows(self.starts[chosen], self.ends[chosen])
 
 
+class Below(NamedTuple):
+    """Mass below each of the n_atoms + 1 boundaries; the last is the total."""
+
+    positive: FloatArray
+    negative: FloatArray
+
+
 @dataclass(frozen=True, eq=False)
 class Atoms:
     """A batch of binary predictions in the order of their probability.
@@ -193,41 +200,32 @@ class Atoms:
         return len(self.p)
 
     @cached_property
-    def _below(self) -> tuple[FloatArray, FloatArray]:
-        return prefix_sums(self.weight, self.positive)
-
-    @cached_property
     def total(self) -> float:
         """The weight of all atoms."""
         equal = self.equal_weight
-        return float(self.weight.sum()) if equal is None else equal * len(self)
+        return float(self.weight.sum()) if equal is None else equal * len(self.p)
 
     @cached_property
     def weight_below(self) -> FloatArray:
         """Weight below each of the n_atoms + 1 boundaries; the last is the total."""
         if self.equal_weight is not None:
-            return self.equal_weight * np.arange(len(self) + 1, dtype=np.float64)
+            return self.equal_weight * np.arange(len(self.p) + 1, dtype=np.float64)
         return np.concatenate([[0.0], np.cumsum(self.weight)])
 
-    @property
-    def positive_below(self) -> FloatArray:
-        """Positive mass below each boundary."""
-        return self._below[0]
-
-    @property
-    def negative_below(self) -> FloatArray:
-        """Negative mass below each boundary."""
-        return self._below[1]
+    @cached_property
+    def below(self) -> Below:
+        """Positive and negative mass below each boundary."""
+        return Below(*prefix_sums(self.weight, self.positive))
 
     @cached_property
     def pairs_below(self) -> FloatArray:
         """Pairs of a positive below each boundary and a negative ranked lower, ties half."""
-        return pairs_won(self.positive_below, self.negative_below)
+        return pairs_won(self.below.positive, self.below.negative)
 
     @cached_property
     def precision_above(self) -> FloatArray:
         """Positive mass above each boundary, each times the precision at its own atom."""
-        return precision_sums(self.positive_below, self.weight_below)
+        return precision_sums(self.below.positive, self.weight_below)
 
     @cached_property
     def equal_weight(self) -> float | None:
@@ -245,13 +243,14 @@ class Atoms:
         if self.equal_weight is None:
             ends = window_ends(self.weight_below, capacity + WEIGHT_TOLERANCE * self.total)
             return Windows(np.arange(len(ends)), ends)
-        return self.windows_at(np.arange(self.last_start(capacity) + 1), capacity)
+        # Every window is as long as the one that reaches the last atom.
+        last = self.last_start(capacity)
+        return Windows(np.arange(last + 1), np.arange(len(self.p) - last, len(self.p) + 1))
 
     def windows_at(self, starts: IntArray, capacity: float) -> Windows:
         """Return the windows that begin at these atoms."""
         if self.equal_weight is not None:
-            # Every window is as long as the one that reaches the last atom.
-            return Windows(starts, starts + (len(self) - self.last_start(capacity)))
+            return Windows(starts, starts + (len(self.p) - self.last_start(capacity)))
         total, room = self.weight_below, capacity + WEIGHT_TOLERANCE * self.total
         ends = np.searchsorted(total, total[starts] + room, side="right") - 1
         # The sum is rounded; what must fit is the difference.
@@ -264,7 +263,7 @@ class Atoms:
 
     def last_start(self, capacity: float) -> int:
         """Return the first atom whose window reaches the last one."""
-        n, room = len(self), capacity + WEIGHT_TOLERANCE * self.total
+        n, room = len(self.p), capacity + WEIGHT_TOLERANCE * self.total
         if self.equal_weight is not None:
             return n - int(min(room / self.equal_weight, n))
         total = self.weight_below
@@ -295,8 +294,8 @@ class Atoms:
 
     def paired(self) -> Self:
         """Return the atoms with every two neighbours made one: half as fine."""
-        first = np.arange(0, len(self), 2)
-        last = np.minimum(first + 1, len(self) - 1)
+        first = np.arange(0, len(self.p), 2)
+        last = np.minimum(first + 1, len(self.p) - 1)
         weight, positive = (np.add.reduceat(mass, first) for mass in (self.weight, self.positive))
         return type(self)(
             self.p[first], weight, positive, (self.p if self.upper is None else self.upper)[last]
@@ -309,10 +308,10 @@ class Atoms:
         """
         bounds = np.append(np.arange(0.0, self.total, size), self.total)
         if self.equal_weight is not None:
-            first = np.arange(0, len(self), int(size / self.equal_weight))
+            first = np.arange(0, len(self.p), int(size / self.equal_weight))
             positive = np.add.reduceat(self.p, first) * self.equal_weight
         else:
-            positive = np.diff(np.interp(bounds, self.weight_below, self.positive_below))
+            positive = np.diff(np.interp(bounds, self.weight_below, self.below.positive))
         weight = np.diff(bounds)
         return positive / weight, weight
 
@@ -325,17 +324,17 @@ class Atoms:
         """
         nothing = np.empty(0, dtype=np.intp)
         kept = Windows(nothing, nothing) if windows is None else windows
-        if len(self) <= most:
+        if len(self.p) <= most:
             return self, kept
         marks = np.arange(1, most // 3) * (3 / most)
-        cuts = [np.searchsorted(below, marks * below[-1]) for below in self._below]
+        cuts = [np.searchsorted(below, marks * below[-1]) for below in self.below]
         if self.equal_weight is None:
             cuts.append(np.searchsorted(self.weight_below, marks * self.weight_below[-1]))
         else:
-            cuts.append((marks * len(self)).astype(np.intp))
-        bounds = np.unique(np.concatenate([[0, len(self)], *cuts, *kept]))
+            cuts.append((marks * len(self.p)).astype(np.intp))
+        bounds = np.unique(np.concatenate([[0, len(self.p)], *cuts, *kept]))
         first, last = bounds[:-1], bounds[1:] - 1
-        positive, negative = (np.diff(below[bounds]) for below in self._below)
+        positive, negative = (np.diff(below[bounds]) for below in self.below)
         weight = positive + negative
         upper = None if self.upper is None else self.upper[last]
         small = type(self)(self.p[first], weight, positive, upper)

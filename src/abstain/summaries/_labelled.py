@@ -8,6 +8,7 @@ row; of more, some of the rows stand for all.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -60,6 +61,11 @@ class LabelledSummary:
             raise ValueError("The labels of the source are needed; pass `y_source`.")
         return self.codes
 
+    @cached_property
+    def counts(self) -> FloatArray:
+        """How much each row counts, which is once where no weights are given."""
+        return np.ones(len(self.proba)) if self.weight is None else self.weight
+
     def at(self, ratios: FloatArray) -> Self:
         """Return the same examples adapted to other class proportions, given new over old."""
         return replace(self, proba=adapted(np.ascontiguousarray(self.proba), ratios))
@@ -88,7 +94,7 @@ class LabelledSummary:
         n_classes = self.proba.shape[1]
         if n_classes > 2:
             return self._some()
-        weight = np.ones(len(self.proba)) if self.weight is None else self.weight
+        weight = self.counts
         certainty = self.proba.max(axis=1)
         wanted = [np.quantile(certainty, np.arange(1, _LEVELS) / _LEVELS)]
         if np.bincount(self.labels).min() < len(self.labels) / _RARE:
@@ -116,7 +122,7 @@ class LabelledSummary:
         most = max(_MOST_NUMBERS // self.proba.shape[1], 1)
         if len(self.proba) <= most:
             return replace(self, proba=shortened(self.proba), held_out=held_out)
-        weight = np.ones(len(self.proba)) if self.weight is None else self.weight
+        weight = self.counts
         picked, counted = [], []
         for label in np.unique(self.labels[weight > 0]):
             rows = np.flatnonzero((self.labels == label) & (weight > 0))

@@ -102,15 +102,23 @@ class LabelledReplicates:
     weight: FloatArray
     believed: FloatArray
 
-    def __len__(self) -> int:
-        return len(self.weight)
-
     def __getitem__(self, chosen: slice) -> LabelledReplicates:
         return LabelledReplicates(
             self.proba, self.codes, self.weight[chosen], self.believed[chosen]
         )
 
-    @property
-    def compact(self) -> FloatArray:
-        """The probabilities as estimated, of two classes those of the positive one."""
-        return self.proba[:, 1] if self.proba.shape[1] == 2 else self.proba
+    def joined(
+        self, proba: FloatArray, codes: IntArray, weight: FloatArray, believed: FloatArray
+    ) -> LabelledReplicates:
+        """Return these rows and others."""
+        return LabelledReplicates(
+            np.vstack([self.proba, proba]),
+            np.append(self.codes, codes),
+            np.hstack([self.weight, weight]),
+            np.concatenate([self.believed, believed], axis=1),
+        )
+
+
+def compact(proba: FloatArray) -> FloatArray:
+    """Return probabilities as they are, of two classes those of the positive one."""
+    return proba[:, 1] if proba.shape[1] == 2 else proba

@@ -285,13 +285,13 @@ class BinarySummary(BatchSummary):
     @property
     def weight(self) -> FloatArray | None:  # type: ignore[override]
         """The weight of each atom; None where each is one row that counts once."""
-        return None if self.counted and len(self.atoms) == self.n_rows else self.atoms.weight
+        return None if self.counted and len(self.atoms.p) == self.n_rows else self.atoms.weight
 
     @cached_property
     def class_sums(self) -> FloatArray:
         """The expected weight of each class."""
         atoms = self.atoms
-        return np.array([atoms.negative_below[-1], atoms.positive_below[-1]])
+        return np.array([atoms.below.negative[-1], atoms.below.positive[-1]])
 
     def adapted(self, ratios: FloatArray, *, in_place: bool = False) -> Self:
         """Return the atoms adapted one by one."""
@@ -306,7 +306,7 @@ class BinarySummary(BatchSummary):
     def only(self, chosen: Mask | IntArray) -> Self:
         """Return the atoms that are marked or numbered."""
         atoms = self.atoms.only(chosen)
-        n_rows = round(float(atoms.weight.sum())) if self.counted else len(atoms)
+        n_rows = round(float(atoms.weight.sum())) if self.counted else len(atoms.p)
         return replace(self, atoms=atoms, n_rows=n_rows, rows=None)
 
     def window(self, withheld: Mask) -> Windows | None:
@@ -330,7 +330,7 @@ class BinarySummary(BatchSummary):
 
     def for_likelihood(self, most: int = MOST_ATOMS) -> tuple[FloatArray, FloatArray | None]:
         """Return the mean probabilities of at most about so many groups of atoms."""
-        if len(self.atoms) <= most:
+        if len(self.atoms.p) <= most:
             return self.proba, self.weight
         # Evenly in both classes too, as a rare one hangs on few rows.
         few, _ = self.atoms.compressed(most)
@@ -338,8 +338,10 @@ class BinarySummary(BatchSummary):
 
     def sketch(self, most: int) -> tuple[FloatArray, FloatArray]:
         """Return about so many vectors and weights that stand for all, to tell how they move."""
+        if len(self.atoms.p) <= most:
+            return self.proba, self.atoms.weight
         whole = self.atoms.upper is not None or self.atoms.equal_weight is not None
-        if len(self.atoms) <= most or not (self.counted and whole):
+        if not (self.counted and whole):
             return super().sketch(most)
         # As many groups of as many rows, in bins or not: what is drawn for them is the same.
         p, weight = self.atoms.in_equal_groups(-(-self.n_rows // most))
@@ -377,7 +379,8 @@ def fewer(
     part = slice(None, None, max(-(-len(proba) // most), 1))
     if not count[part].any():
         return proba, count
-    return np.ascontiguousarray(proba[part]), count[part] * (count.sum() / count[part].sum())
+    # A copy: they stay when the others are adapted in place.
+    return proba[part].copy(), count[part] * (count.sum() / count[part].sum())
 
 
 def summarise(
