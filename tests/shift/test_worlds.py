@@ -111,7 +111,7 @@ def test_of_many_classes_their_order_is_nothing():
     )
     np.testing.assert_allclose(here.evidence, there.evidence, atol=1e-6)
     np.testing.assert_allclose(
-        here.class_tilt("both")[0][order], there.class_tilt("both")[0], atol=1e-5
+        here.explained["both"].tilt[order], there.explained["both"].tilt, atol=1e-5
     )
 
 
@@ -136,7 +136,7 @@ def test_who_knows_says_so():
     source, target = labelled(), batch("scores", 0)[0]
     known = AutoShift(prior=(0, 1, 0, 0), hedge=0.0).fit(source.proba, target, source.codes)
     np.testing.assert_allclose(known.world_weights_, [0, 1, 0, 0])
-    np.testing.assert_allclose(known.weights_, known.under["label"].weights_)
+    np.testing.assert_allclose(known.weights_, known.under["label"].ratios)
     still = AutoShift(prior=(1, 0, 0, 0)).fit(source.proba, target, source.codes)
     np.testing.assert_allclose(still.weights_, 1)
     with pytest.raises(ValueError, match="`prior` must be four numbers"):
