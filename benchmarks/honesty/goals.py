@@ -91,8 +91,13 @@ def _from_checks(checks: Sequence[Check]) -> Iterator[Goal]:
         if not cell.n:
             continue
         yield Goal(f"90% interval covers, {what}", cell.coverage, LOW, HIGH, f"{cell.n} checks")
+    for shift, what in (("other", "another shift"), ("both", "both"), ("tilt", "a tilt")):
+        cell = overall(checks, shift)
+        if cell.n:
+            note = f"{cell.n} checks"
+            yield Goal(f"90% interval covers, {what}", cell.coverage, 0.85, 0.95, note)
     by_cell = cells(
-        [check for check in checks if check.shift != "other"],
+        [check for check in checks if check.shift in ("none", "label")],
         "set", "shift", "metric", "withheld",
     )  # fmt: skip
     enough = [cell.coverage for cell in by_cell.values() if cell.n >= ENOUGH]

@@ -1,5 +1,7 @@
-"""Splits of a pool into validation rows and a batch: (a) as it is, (b) label shift, (c) another.
+"""Splits of a pool into validation rows and a batch.
 
+The batch is (a) as the pool is, (b) of other class proportions, (c) of more uncertain rows, (d)
+both, or (e) tilted along the scores, which looks much like other class proportions and is none.
 Rows are never drawn twice: duplicates look like misfit to a check of the label-shift assumption.
 """
 
@@ -14,14 +16,16 @@ from benchmarks.honesty.sets import Pool, as_proba
 
 __all__ = ["SHIFTS", "Shift", "Split", "drawn", "split"]
 
-Shift = Literal["none", "label", "other"]
-SHIFTS: tuple[Shift, ...] = ("none", "label", "other")
+Shift = Literal["none", "label", "other", "both", "tilt"]
+SHIFTS: tuple[Shift, ...] = ("none", "label", "other", "both", "tilt")
 
 SMALLEST, LARGEST = 300, 2_000
 #: Odds by which a class becomes more or less frequent where proportions are not drawn.
 ODDS = 4.0
 #: How many times as likely the less certain half of the rows is under another shift.
 UNCERTAIN = 4.0
+#: The logarithm of how many times as likely a row of the highest score is under a tilt, or less.
+TILT = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +68,11 @@ def drawn(
         batch, proportions = _label_shift(rng, pool, rest, n_batch)
     elif shift == "other":
         batch = _uncertain_rows(rng, pool, rest, n_batch)
+    elif shift == "both":
+        batch, proportions = _label_shift(rng, pool, rest, len(rest))
+        batch = _uncertain_rows(rng, pool, batch, n_batch)
+    elif shift == "tilt":
+        batch = _tilted_rows(rng, pool, rest, n_batch)
     else:
         batch = rest[:n_batch]
     part = Split(
@@ -109,6 +118,18 @@ def _proportions(rng: np.random.Generator, usual: NDArray[Any]) -> NDArray[Any]:
     odds[rng.integers(len(usual))] *= ODDS if rng.random() < 0.5 else 1 / ODDS
     moved: NDArray[Any] = odds / odds.sum()
     return moved
+
+
+def _tilted_rows(
+    rng: np.random.Generator, pool: Pool, rest: NDArray[Any], size: int
+) -> NDArray[Any]:
+    """Subsample by a weight that rises, or falls, with the rank of one class's probability."""
+    column = 1 if pool.n_classes == 2 else rng.integers(pool.n_classes)
+    p = as_proba(pool.scores[rest], pool.scale)[:, column]
+    rank = np.lexsort((rng.random(len(rest)), p)).argsort() / len(rest)
+    weight = np.exp(rng.choice([-TILT, TILT]) * rank)
+    drawn: NDArray[Any] = rest[rng.random(len(rest)) < weight / weight.max()][:size]
+    return drawn
 
 
 def _uncertain_rows(
