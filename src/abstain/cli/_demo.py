@@ -74,7 +74,8 @@ def decide(clinic: ScreeningClinic, score: str | None = None) -> Decisions:
 
 def _story(clinic: ScreeningClinic, decisions: Decisions) -> list[str]:
     n, referred = len(decisions), int(decisions.abstain.sum())
-    region = decisions.choice.region.to_dict()
+    region, current = decisions.choice.region.to_dict(), decisions.current_priors
+    now = decisions.priors if current is None else current.values
     return [
         "A screening clinic",
         f"  A model was validated on {len(clinic.y_val):,} patients, 1 in 10 of them ill.",
@@ -85,7 +86,7 @@ def _story(clinic: ScreeningClinic, decisions: Decisions) -> list[str]:
         "",
         "What moved: the proportion of ill patients",
         f"  validation  {clinic.y_val.mean():.3f}",
-        f"  target      {decisions.priors[1]:.3f} estimated without labels   "
+        f"  target      {now[1]:.3f} estimated without labels   "
         f"{clinic.y_target.mean():.3f} true",
         "",
         f"Refer {referred:,} of {n:,} patients ({decisions.abstention_rate:.0%}): "

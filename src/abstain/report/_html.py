@@ -55,7 +55,7 @@ def render(facts: dict[str, Any]) -> str:
         "notice": _notice(facts),
         "about": _about(facts),
         "moved": moved_section(facts),
-        "shares": shares_table(facts),
+        "shares": worlds_table(facts) + shares_table(facts),
         "trust": trust_section(facts),
         "reproduce": _reproduce(facts["reproduce"]),
         # One function around all of it keeps its names to itself.
@@ -151,11 +151,15 @@ def moved_section(facts: dict[str, Any]) -> str:
         text += _paragraph(moved["test"]["finding"])
     worlds = None if assumption is None else assumption["worlds"]
     text += _verdict("Label shift" if worlds is None else "What happened", moved["verdict"])
-    return text if worlds is None else text + _worlds_table(worlds, facts["metric"]["title"])
+    return text
 
 
-def _worlds_table(worlds: list[dict[str, Any]], title: str) -> str:
+def worlds_table(facts: dict[str, Any]) -> str:
     """Return what may have happened: a bar for each world, and what it would say by itself."""
+    title, assumption = facts["metric"]["title"], facts["assumption"]
+    worlds = None if assumption is None else assumption["worlds"]
+    if worlds is None:
+        return ""
     rows = "".join(
         f"<tr><th scope='row'>{html.escape(one['title'])}</th><td class='bar'>"
         f"<span style='width:{100 * one['weight']:.0f}%' aria-hidden='true'></span>"
@@ -164,11 +168,12 @@ def _worlds_table(worlds: list[dict[str, Any]], title: str) -> str:
         for one in worlds
     )
     return (
-        f"<div class='scroll'><table id='worlds'><caption>What may have happened to the new cases "
+        f"<div class='wide'><div class='scroll'><table id='worlds'>"
+        f"<caption>What may have happened to the new cases "
         f"and what the {html.escape(title)} would be then. The figures of this page weigh all of "
         f"it.</caption><thead><tr><th scope='col'>what happened</th>"
         f"<th scope='col'>how probable</th><th scope='col'>nobody referred</th>"
-        f"<th scope='col'>the rest</th></tr></thead><tbody>{rows}</tbody></table></div>"
+        f"<th scope='col'>the rest</th></tr></thead><tbody>{rows}</tbody></table></div></div>"
     )
 
 
