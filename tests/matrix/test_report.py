@@ -58,7 +58,9 @@ def test_the_report_is_about_what_was_decided(cell):
         assert np.sum(step["confusion"]) == pytest.approx(len(decisions) - step["withheld"])
     listed = [(mask >> facts["chosen"]) & 1 for mask in facts["cases"]["steps"]]
     assert sum(listed) == decisions.abstain.sum()
-    assert facts["trust"]["back_test"]["points"]
+    # What is worth little withholds so much that a small batch may keep one class alone.
+    test = facts["trust"]["back_test"]
+    assert test["points"] or (cell.mode == "value" and test["undecided"])
     if cell.score != DROPOUT:
         assert len(facts["steps"]) > 20
 
