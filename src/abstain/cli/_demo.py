@@ -86,8 +86,7 @@ def _story(clinic: ScreeningClinic, decisions: Decisions) -> list[str]:
         "",
         "What moved: the proportion of ill patients",
         f"  validation  {clinic.y_val.mean():.3f}",
-        f"  target      {now[1]:.3f} estimated without labels   "
-        f"{clinic.y_target.mean():.3f} true",
+        f"  target      {now[1]:.3f} estimated without labels   {clinic.y_target.mean():.3f} true",
         "",
         f"Refer {referred:,} of {n:,} patients ({decisions.abstention_rate:.0%}): "
         f"those with a probability of illness from {region['lower']:.3f} to "

@@ -176,7 +176,7 @@ def _surely_reached(given: Given, shift: ShiftEvidence, now: BatchSummary) -> Ch
             )
             short[name] = goal.shortfall(drawn.estimate(given.level).after.interval)
             reached = reached * goal.reached(drawn.after)
-            weight = np.where(np.isfinite(reached), drawn.weight[:, None], 0.0)
+            weight = np.where(np.isfinite(reached), drawn.weight, 0.0)
         sure = float(np.average(np.nan_to_num(reached), weights=weight)) if weight.any() else 0.0
         chosen = replace(chosen, reached=sure)
         if max(short.values()) <= 0:

@@ -126,10 +126,10 @@ class Drawn:
 
     Parameters
     ----------
-    before, after : ndarray of shape (n_assumptions, n_draws)
-        Under each assumption that may be right.
-    weight : ndarray of shape (n_assumptions,)
-        What the draws of each count.
+    before, after : ndarray of shape (n_draws,)
+        Under one assumption that may be right after the other.
+    weight : ndarray of shape (n_draws,)
+        What each counts.
     rows : (float, float)
         How many rows the metric is of, before and after.
     bounds : (float, float)
@@ -152,12 +152,11 @@ class Drawn:
         estimates = []
         for draws, n_rows in zip((self.before, self.after), self.rows, strict=True):
             defined = np.isfinite(draws)
-            weight = np.where(defined, self.weight[:, None], 0.0) / draws.shape[1]
+            found, weight = draws[defined], self.weight[defined]
             # Where most draws are not defined, neither is the metric.
             if 2 * weight.sum() < self.weight.sum() or not n_rows:
                 estimates.append(EstimatedValue.undefined(level))
                 continue
-            found, weight = draws[defined], weight[defined]
             low, value, high = weighted_quantiles(found, weight, [tail, 0.5, 1 - tail]).tolist()
             if self.unseen and bounded:
                 # Rows that nobody has seen the like of may be anything: evenly over all there is,
@@ -223,10 +222,12 @@ def drawn_rows(
         before, after = [sides[0]], [sides[1]]
     weight = summary.weight
     kept = np.count_nonzero(~decided[1]) if weight is None else weight[~decided[1]].sum()
+    sizes = [len(side) for side in before]
+    each = np.array([one.weight for one in replicates] or [1.0]) / sizes
     return Drawn(
-        np.stack(before),
-        np.stack(after),
-        np.array([one.weight for one in replicates] or [1.0]),
+        np.concatenate(before),
+        np.concatenate(after),
+        np.repeat(each, sizes),
         (float(summary.total), float(kept)),
         metric.value_range,
         max((one.unseen for one in replicates), default=0.0),

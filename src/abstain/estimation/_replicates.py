@@ -18,7 +18,7 @@ from abstain._numerics import gamma_draws, kinds
 from abstain.shift import MANY_CLASSES, Part
 from abstain.summaries import LabelledReplicates, LabelledSummary, Moves, compact, fewer
 
-N_REPLICATES = 200
+N_REPLICATES, _FEWEST = 200, 50
 
 # Numbers held of all replicates together, which bounds the rows that stand for all.
 _MOST_NUMBERS = 2**21
@@ -192,20 +192,25 @@ class Resampled:
         """
         rng = np.random.default_rng([self.seed, 1])
         labelled, few = self.labelled, self.part
-        drawn = part.model.ratio_draws(self.moved_rows, self.row_weight, self.source, rng)
+        # What counts little need not be drawn as often.
+        n = slice(1 + int(np.clip(np.ceil(part.weight * N_REPLICATES), _FEWEST, N_REPLICATES)))
+        moved = self.moved_rows[n], self.row_weight[n], self.source[n]
+        drawn = part.model.ratio_draws(*moved, rng)
         ratios = np.vstack([part.ratios, drawn])
         by_score = part.model.by_score(labelled, *self.sketch)
         importance = part.ratios[labelled.labels] * by_score * labelled.counts
         here, believed = labelled.at(at), labelled.at(part.ratios).proba
-        again = self.weight * ratios[:, self.codes] * by_score[few]
+        again = self.weight[n] * ratios[:, self.codes] * by_score[few]
         return Replicates(
-            Moves(self.still.slope, self.still.bias, ratios, at),
+            Moves(self.still.slope[n], self.still.bias[n], ratios, at),
             here,
             LabelledReplicates(
                 here.proba, labelled.labels, importance[None], compact(believed)[None]
             ),
             few,
-            LabelledReplicates(here.proba[few], self.codes, again, _adapted(self.moved, ratios)),
+            LabelledReplicates(
+                here.proba[few], self.codes, again, _adapted(self.moved[n], ratios)
+            ),
             rng.standard_normal(drawn.shape),
             part.weight,
         )
@@ -219,7 +224,8 @@ class Resampled:
         ratios = found.moves.ratios
         believed = adapted(np.ascontiguousarray(rows), ratios[0])
         mean = count @ believed / count.sum()
-        moved = _means(_adapted(self.moved_rows, ratios), self.row_weight[:1])
+        moved = _adapted(self.moved_rows[: len(ratios)], ratios)
+        moved = _means(moved, self.row_weight[:1])
         # Labels fall as they fall, each row for itself: its class is one, and no other.
         spread = np.diag(mean) - (believed * count[:, None]).T @ believed / count.sum()
         values, vectors = np.linalg.eigh(spread / count.sum())
