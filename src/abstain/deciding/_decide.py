@@ -13,10 +13,10 @@ from abstain.deciding._batch import Batch
 from abstain.deciding._choosing import Chosen, choose, off_edges
 from abstain.deciding._given import Given
 from abstain.deciding._outcome import Outcome
-from abstain.deciding._shift import SKETCH, ShiftEvidence, estimate_shift
+from abstain.deciding._shift import ShiftEvidence, estimate_shift
 from abstain.deciding._warnings import with_undefined
 from abstain.estimation import Drawn, drawn_choice, drawn_rows
-from abstain.summaries import BatchSummary
+from abstain.summaries import SKETCH, BatchSummary
 
 _logger = logger("flow")
 

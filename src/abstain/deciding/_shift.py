@@ -19,9 +19,6 @@ from abstain.summaries import BatchSummary, LabelledSummary
 
 _logger = logger("flow")
 
-# Rows of a batch that stand for all of them where it is asked what they leave open.
-SKETCH = 4_096
-
 
 @dataclass(frozen=True, eq=False)
 class ShiftEvidence:
@@ -153,7 +150,7 @@ def estimate_shift(
         estimator.weights_ if used is None else used,
         labelled,
         summary,
-        summary.sketch(SKETCH),
+        summary.sketch,
         names,
         given.seed,
         known,

@@ -19,6 +19,7 @@ from abstain.metrics._operating_point import (
     boundaries_keeping,
     sensitivity_thresholds,
 )
+from abstain.metrics._ranking import CLASS_GONE, NEVER_GONE
 from abstain.summaries import Atoms, Windows
 
 
@@ -55,7 +56,7 @@ class PrecisionAtRecall(OperatingPointMetric):
     example: ClassVar[str] = "precision@recall=0.9"
     level: ClassVar[str] = "recall"
     summary: ClassVar[str] = "precision at a recall to keep; for retrieval"
-    needs: ClassVar[tuple[bool, bool]] = (True, False)
+    gone: ClassVar[tuple[float, float]] = (CLASS_GONE, NEVER_GONE)
 
     def __init__(self, recall: float, **estimation: Unpack[Estimation]) -> None:
         self.recall = recall
@@ -111,7 +112,7 @@ class RecallAtPrecision(OperatingPointMetric):
     example: ClassVar[str] = "recall@precision=0.9"
     level: ClassVar[str] = "precision"
     summary: ClassVar[str] = "recall at a precision (1 - FDR) to keep; for discovery"
-    needs: ClassVar[tuple[bool, bool]] = (True, False)
+    gone: ClassVar[tuple[float, float]] = (CLASS_GONE, NEVER_GONE)
 
     def __init__(self, precision: float, **estimation: Unpack[Estimation]) -> None:
         self.precision = precision

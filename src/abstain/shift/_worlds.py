@@ -31,8 +31,6 @@ _BOTH = ((0.7, 0.3, 0.0), (0.7, 0.7, 0.0), (2.0, 0.3, 0.0), (2.0, 0.7, 0.0))
 # What scores look like that tilt as classes do: label shift's and both's look-alikes.
 _LIKE_LABEL = tuple((0.0, 0.0, spread) for spread, _, _ in _LABEL)
 _LIKE_BOTH = tuple((0.0, score, spread) for spread, score, _ in _BOTH)
-# Rows that stand for all where it is asked how many are unseen.
-_SKETCH = 4_096
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +168,7 @@ def weigh(
         float(chdtrc(len(cells), min(one.strain for one in found))),
         counts,
         model.priors,
-        share_unseen(source, *target.sketch(_SKETCH)),
+        share_unseen(source, *target.sketch),
     )
 
 

@@ -20,6 +20,7 @@ from abstain.summaries._sample import most_rows as most_rows
 from abstain.summaries._sample import n_moments as n_moments
 from abstain.summaries._summary import BINS as BINS
 from abstain.summaries._summary import MANY_ROWS as MANY_ROWS
+from abstain.summaries._summary import SKETCH as SKETCH
 from abstain.summaries._summary import BatchSummary as BatchSummary
 from abstain.summaries._summary import BinarySummary as BinarySummary
 from abstain.summaries._summary import RowSummary as RowSummary

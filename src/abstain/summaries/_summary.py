@@ -27,6 +27,8 @@ BINS = 2**18
 # A likelihood is taken on at most about this many atoms, evenly heavy: of each, the mean
 # probability stands for all. The class proportions move by less than 1e-6.
 MOST_ATOMS = 65_536
+# Vectors that stand for all rows of a batch where it is asked what they leave open.
+SKETCH = 4_096
 
 # More rows than this are taken in the order they come in: sorting would take longest of all.
 _MOST_SORTED = 32_768
@@ -143,9 +145,10 @@ class BatchSummary(ABC):
         """Return vectors and weights on which a likelihood of class proportions may be taken."""
         return self.proba, self.weight
 
-    def sketch(self, most: int) -> tuple[FloatArray, FloatArray]:
-        """Return about so many vectors and weights that stand for all, to tell how they move."""
-        return fewer(*self.for_likelihood(most), most)
+    @cached_property
+    def sketch(self) -> tuple[FloatArray, FloatArray]:
+        """About as many vectors as ``SKETCH``, and weights, that stand for all; of their own."""
+        return fewer(*self.for_likelihood(SKETCH), SKETCH)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,12 +205,13 @@ class RowSummary(BatchSummary):
         p = np.ascontiguousarray(self.proba[:, 1])
         return Atoms.from_proba(p, sample_weight=self.weight, bins=bins)
 
-    def sketch(self, most: int) -> tuple[FloatArray, FloatArray]:
-        """Return about so many vectors and weights that stand for all, to tell how they move."""
-        if self.proba.shape[1] != 2 or len(self.proba) <= most:
-            return super().sketch(most)
+    @cached_property
+    def sketch(self) -> tuple[FloatArray, FloatArray]:
+        """About as many vectors as ``SKETCH``, and weights, that stand for all; of their own."""
+        if self.proba.shape[1] != 2 or len(self.proba) <= SKETCH:
+            return super().sketch
         # Groups of neighbours, as some rows may have none of a rare class among them.
-        return summarise(self.proba[:, 1], self.weight).sketch(most)
+        return summarise(self.proba[:, 1], self.weight).sketch
 
     def adapted(self, ratios: FloatArray, *, in_place: bool = False) -> Self:
         """Return the rows adapted one by one, two classes by the positive one's probability."""
@@ -336,15 +340,16 @@ class BinarySummary(BatchSummary):
         few, _ = self.atoms.compressed(most)
         return both_columns(few.positive / few.weight), few.weight
 
-    def sketch(self, most: int) -> tuple[FloatArray, FloatArray]:
-        """Return about so many vectors and weights that stand for all, to tell how they move."""
-        if len(self.atoms.p) <= most:
+    @cached_property
+    def sketch(self) -> tuple[FloatArray, FloatArray]:
+        """About as many vectors as ``SKETCH``, and weights, that stand for all; of their own."""
+        if len(self.atoms.p) <= SKETCH:
             return self.proba, self.atoms.weight
         whole = self.atoms.upper is not None or self.atoms.equal_weight is not None
         if not (self.counted and whole):
-            return super().sketch(most)
+            return super().sketch
         # As many groups of as many rows, in bins or not: what is drawn for them is the same.
-        p, weight = self.atoms.in_equal_groups(-(-self.n_rows // most))
+        p, weight = self.atoms.in_equal_groups(-(-self.n_rows // SKETCH))
         return both_columns(p), weight
 
 
