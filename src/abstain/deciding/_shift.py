@@ -90,7 +90,8 @@ class ShiftEvidence:
         return Resampled.of(self.labelled, self.sketch, self.seed)
 
     def _open(self, part: Part) -> Replicates:
-        found = self._resampled.under(part, at=self.used)
+        alone = self.estimator.worlds_ is None
+        found = self._resampled.under(part, at=self.used, reuse=alone)
         if self.known is not None:
             found = found.with_batch_rows(self.known.rows, part.ratios, self.seed)
         worlds = self.estimator.worlds_

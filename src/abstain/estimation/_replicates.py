@@ -180,7 +180,7 @@ class Resampled:
             _means(moved, weight),
         )
 
-    def under(self, part: Part, *, at: FloatArray) -> Replicates:
+    def under(self, part: Part, *, at: FloatArray, reuse: bool = False) -> Replicates:
         """Return what the two leave open where something happened.
 
         Parameters
@@ -189,6 +189,8 @@ class Resampled:
             What happened.
         at : ndarray of shape (n_classes,)
             The ratios to which decisions adapt.
+        reuse : bool
+            Whether nothing else is asked, so that what was drawn may give its place.
         """
         rng = np.random.default_rng([self.seed, 1])
         labelled, few = self.labelled, self.part
@@ -209,7 +211,7 @@ class Resampled:
             ),
             few,
             LabelledReplicates(
-                here.proba[few], self.codes, again, _adapted(self.moved[n], ratios)
+                here.proba[few], self.codes, again, _adapted(self.moved[n], ratios, reuse)
             ),
             rng.standard_normal(drawn.shape),
             part.weight,
@@ -277,15 +279,18 @@ def _means(moved: FloatArray, weight: FloatArray) -> FloatArray:
     return np.asarray(np.einsum("bn,bnk->bk", weight, moved) / total[:, None])
 
 
-def _adapted(moved: FloatArray, ratios: FloatArray) -> FloatArray:
-    """Return probabilities adapted to the class proportions of each replicate."""
+def _adapted(moved: FloatArray, ratios: FloatArray, reuse: bool = False) -> FloatArray:
+    """Return probabilities adapted to the class proportions of each replicate.
+
+    Those of many classes may take the place of what they are made from.
+    """
     if moved.ndim == 2:
         positive = moved * ratios[:, 1:]
         total = (1 - moved) * ratios[:, :1]
         total += positive
         np.divide(positive, total, out=positive, where=total > 0)
         return positive
-    found: FloatArray = moved * ratios[:, None, :]
+    found = np.multiply(moved, ratios[:, None, :], out=moved if reuse else None)
     total = found.sum(axis=2, keepdims=True)
     np.divide(found, total, out=found, where=total > 0)
     return found
