@@ -333,17 +333,10 @@ class Abstainer(Parameters):
         outside_score = None
         if score_samples is not None:
             outside_score = partial(self._variance, score_samples, roles)
-        found = decide(
-            given,
-            Batch.of_rows(
-                proba,
-                weight,
-                self.metric_,
-                given.selection,
-                known=known,
-                outside_score=outside_score,
-            ),
+        batch = Batch.of_rows(
+            proba, weight, self.metric_, given.selection, known=known, outside_score=outside_score
         )
+        found = decide(given, batch)
         warn_of(found.assumption)
         policy = self._policy(found)
         return Decisions(
