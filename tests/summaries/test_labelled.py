@@ -141,3 +141,16 @@ def test_the_check_raises_no_more_false_alarms_than_it_may(rate):
         alarms += not check(labelled, binary(2_000, rate, 2 * seed + 1)[0]).fits
     print(f"\nfalse alarms at {rate}: {alarms}/400")
     assert alarms <= 12
+
+
+def test_some_rows_that_stand_for_all_know_no_more_than_they_are():
+    rng = np.random.default_rng(0)
+    y = rng.integers(40, size=9_000)
+    logits = rng.normal(size=(9_000, 40)) + 3 * np.eye(40)[y]
+    proba = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    whole = LabelledSummary(proba[:6_000], y[:6_000])
+    some = LabelledSummary.from_dict(whole.compact().to_dict())
+    assert some.thinned == pytest.approx(4, rel=0.01)
+    batch = RowSummary(proba[6_000:])
+    exact, kept = (label_shift_check(one, batch).p_value for one in (whole, some))
+    assert min(exact, kept) > 0.01

@@ -220,6 +220,7 @@ LABELLED: Fields = {
     "label": Numbers(("rows",), low=0, below="classes", whole=True),
     "weight": Either(null=None, list=amounts("rows")),
     "edges": Numbers(("levels",), low=0, high=1, rising=True, least=0, most=10_000),
+    "thinned?": Number(1, MOST),
 }
 SOURCE: Keys = LABELLED | {
     "held_out?": Either(null=None, object=LABELLED | {"held_out?": Constant(None)})

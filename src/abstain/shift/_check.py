@@ -257,7 +257,9 @@ class CellCounts:
             nothing = np.empty(0)
             return LabelShiftCheck(0.0, 0, 1.0, level, np.full(k, 1 / k), [], nothing, nothing)
         by_class = np.zeros((len(self.counts), k))
-        np.add.at(by_class, (self.cells.number(proba), labels), self.source.counts)
+        # Some rows that stand for all know no more than they are.
+        counts = self.source.counts / self.source.thinned
+        np.add.at(by_class, (self.cells.number(proba), labels), counts)
         known = by_class.sum(axis=0) > 0
         # A cell that neither set has a row in says nothing.
         some = (by_class.sum(axis=1) + self.counts) > 0

@@ -106,7 +106,8 @@ def cell_model(source: LabelledSummary, target: BatchSummary, cells: Cells) -> C
     return CellModel(
         cells.counts(target),
         share,
-        1 / (rows + _HALF),
+        # Some rows that stand for all know no more than they are.
+        source.thinned / (rows + _HALF),
         mean,
         by_slope,
         share @ mean,

@@ -45,6 +45,8 @@ class LabelledSummary:
         above are by one that did.
     numbers : ndarray of shape (n,) or None
         Of held-out examples: which of the others they are.
+    thinned : float
+        How many examples each row stands for on average, of which the others are not there.
     """
 
     proba: FloatArray
@@ -53,6 +55,7 @@ class LabelledSummary:
     edges: FloatArray = field(default_factory=lambda: np.empty(0))
     held_out: LabelledSummary | None = None
     numbers: IntArray | None = None
+    thinned: float = 1.0
 
     @property
     def labels(self) -> IntArray:
@@ -135,7 +138,11 @@ class LabelledSummary:
             counted.append(times * below[-1] / n)
         at = np.concatenate(picked)
         return type(self)(
-            shortened(self.proba[at]), self.labels[at], np.concatenate(counted), held_out=held_out
+            shortened(self.proba[at]),
+            self.labels[at],
+            np.concatenate(counted),
+            held_out=held_out,
+            thinned=len(self.proba) / len(at),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -146,6 +153,7 @@ class LabelledSummary:
             "weight": None if self.weight is None else self.weight.tolist(),
             "edges": self.edges.tolist(),
             "held_out": None if self.held_out is None else self.held_out.to_dict(),
+            **({} if self.thinned == 1 else {"thinned": self.thinned}),
         }
 
     @classmethod
@@ -158,6 +166,7 @@ class LabelledSummary:
             weight=None if weight is None else np.array(weight, dtype=np.float64),
             edges=np.array(data["edges"], dtype=np.float64),
             held_out=None if held_out is None else cls.from_dict(held_out),
+            thinned=float(data.get("thinned", 1.0)),
         )
 
 
