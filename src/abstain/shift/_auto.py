@@ -185,9 +185,8 @@ class AutoShift(ShiftEstimator):
         source, target = self._fitted
         ends = np.round(np.cumsum(self.world_weights_) * n_draws).astype(np.intp)
         _, label, _, both = np.diff(ends, prepend=0).tolist()
-        tilted = self.worlds_.explained["both"]
-        logs = rng.multivariate_normal(tilted.tilt, tilted.covariance, both)
-        moved = np.exp(logs) * self.source_priors_
+        then = np.tile(self.source_priors_, (both + 1, 1))
+        moved = self.worlds_.explained["both"].ratio_draws(then, then, then, rng) * then[1:]
         mean = self.mean_proba_
         # Labels fall as they fall, and the calibration is as sure as its rows are many.
         rows = 1 / target.total + 1 / len(source.proba)

@@ -27,9 +27,9 @@ _FARTHEST = 40
 _SMALLEST = 1e-12
 # Steps of the table that tells the cells of many rows of two classes.
 _STEPS = 4_096
-# Bins of two classes: of this width, and below this probability so many, as a power of two, in
-# each halving.
-_BIN, _ENDS, _PER_HALVING = 2.0**-16, 2.0**-7, 10
+# Bins of two classes: of this width; below this probability so many, as a power of two, in each
+# halving; and one below this.
+_BIN, _ENDS, _PER_HALVING, _LAST = 2.0**-16, 2.0**-7, 10, 2.0**-40
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +200,9 @@ def _quantile_cuts(
 def _between_bins(cuts: FloatArray) -> FloatArray:
     """Return cuts where summaries in bins have an edge too, so that they count as rows do."""
     nearer = np.minimum(cuts, 1 - cuts)
-    # Towards the ends their bins are as many in each halving.
-    step = np.where(nearer < _ENDS, 2.0 ** (np.floor(np.log2(nearer)) - _PER_HALVING), _BIN)
+    # Towards the ends their bins are as many in each halving, and the last of them is whole.
+    halving = np.floor(np.log2(np.maximum(nearer, _LAST)))
+    step = np.where(nearer < _ENDS, 2.0 ** (halving - _PER_HALVING), _BIN)
+    step = np.where(nearer < _LAST, _LAST, step)
     nearer = np.rint(nearer / step) * step
-    return np.unique(np.where(cuts > 0.5, 1 - nearer, nearer))
+    return np.unique(np.where(cuts > 0.5, 1 - nearer, nearer)[nearer > 0])
