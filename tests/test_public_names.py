@@ -69,7 +69,9 @@ PUBLIC = {
         "summarise",
     ],
     "abstain.cli": [
+        "commands",
         "main",
+        "run_command",
     ],
     "abstain.dask": [
         "apply",

@@ -1,6 +1,6 @@
 import pytest
 
-from abstain.cli._main import run_command
+from abstain.cli import run_command
 
 
 @pytest.fixture

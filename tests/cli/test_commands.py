@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from abstain import Policy
-from abstain.cli import _doctor, _main
-from abstain.cli._writing import write_columns
+from abstain.cli import _doctor, run_command
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 from abstain.evaluation import evaluate as evaluated
 from abstain.report import Report
+
+from .tables import write_columns
 
 COLUMNS = ("--scores", "logit", "--label", "ill")
 SCORES = (*COLUMNS, "--scale", "logits")
@@ -246,5 +247,5 @@ def test_names_complete_in_the_shell(monkeypatch, capsys):
     monkeypatch.setenv("COMP_WORDS", "abstain run --metric sens")
     monkeypatch.setenv("COMP_CWORD", "3")
     with pytest.raises(SystemExit):
-        _main.run_command([])
+        run_command([])
     assert "plain,sensitivity@specificity=0.99" in capsys.readouterr().out

@@ -14,9 +14,10 @@ from pyarrow import parquet
 
 from abstain import Policy, __version__
 from abstain.cli import _writing
-from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 from abstain.report import Report
+
+from .tables import write_columns
 
 RUN = (
     "run", "v.csv", "t.csv", "--scores", "logit", "--scale", "logits", "--label", "ill",

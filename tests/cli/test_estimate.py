@@ -9,9 +9,10 @@ import pytest
 
 import abstain as library
 from abstain.cli import _output
-from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 from abstain.exceptions import RepairWarning
+
+from .tables import write_columns
 
 FILES = ("validation.csv", "target.csv")
 HOW = ("--scores", "logit", "--label", "ill", "--scale", "logits", "--calibration", "platt")

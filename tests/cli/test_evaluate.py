@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from abstain import Policy
-from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic
 from abstain.evaluation import evaluate
+
+from .tables import write_columns
 
 COLUMNS = ("--scores", "logit")
 N = 600

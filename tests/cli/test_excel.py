@@ -9,8 +9,9 @@ import pytest
 
 from abstain.cli._reading import Columns
 from abstain.cli._tables import read_predictions
-from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic
+
+from .tables import write_columns
 
 RUN = (
     "--label", "ill", "--calibration", "platt", "--metric", "auroc", "--budget", "0.1",

@@ -12,8 +12,9 @@ from pyarrow import parquet
 
 from abstain.cli._reading import Columns, Reading
 from abstain.cli._tables import read_predictions
-from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic
+
+from .tables import write_columns
 
 RUN = (
     "--label", "ill", "--calibration", "platt", "--metric", "auroc", "--budget", "10%",

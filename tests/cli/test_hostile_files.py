@@ -15,7 +15,8 @@ from pyarrow import parquet
 from abstain.cli import _archives
 from abstain.cli._reading import Columns
 from abstain.cli._tables import read_predictions
-from abstain.cli._writing import write_columns
+
+from .tables import write_columns
 
 RUN = (
     "run", "v.csv", "t.csv", "--scores", "p", "--label", "y", "--metric", "auroc",

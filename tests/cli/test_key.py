@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from abstain import Policy
-from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic
+
+from .tables import write_columns
 
 SIGNED = ("--key-file", "policy.key")
 

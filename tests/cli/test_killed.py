@@ -16,16 +16,17 @@ from pathlib import Path
 
 import pytest
 
-from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic
+
+from .tables import write_columns
 
 STRIKER = r"""
 import json, os, resource, signal, sys
 from pathlib import Path
 import abstain, abstain.report, numba
 from abstain import _files
-from abstain.cli import _main, _output, _printable, _text, _writing, _excel
-from abstain.cli._main import NAMES, commands
+from abstain.cli import _output, _printable, _text, _writing, _excel
+from abstain.cli import commands, run_command
 import click
 # As of a program that nobody started by nohup, in the background or with signals held back.
 for number in (signal.SIGHUP, signal.SIGTERM):
@@ -33,7 +34,7 @@ for number in (signal.SIGHUP, signal.SIGTERM):
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.pthread_sigmask(signal.SIG_SETMASK, ())
 with click.Context(commands) as context:
-    for name in NAMES:
+    for name in commands.list_commands(None):
         commands.get_command(context, name)
 
 # Once in earnest, so that the children find everything imported.
@@ -47,9 +48,9 @@ with tempfile.TemporaryDirectory() as warm:
     Path("v.csv").write_text("p,y\n" + "".join(f"{k / 20},{k % 3 // 2}\n" for k in range(20)))
     warmed = "v.csv v.csv --scores p --label y".split()
     outputs = "--policy p.json --report r.html --out d.csv".split()
-    _main.run_command(["run", *warmed, "--metric", "auroc", "--budget", "0.1", *outputs])
-    _main.run_command(["calibrate", *warmed, "--out", "c.parquet"])
-    _main.run_command(["adapt", "p.json", "v.csv", "--scores", "p"])
+    run_command(["run", *warmed, "--metric", "auroc", "--budget", "0.1", *outputs])
+    run_command(["calibrate", *warmed, "--out", "c.parquet"])
+    run_command(["adapt", "p.json", "v.csv", "--scores", "p"])
     sys.stdout.flush()
     os.dup2(usual, 1)
     os.chdir(here)
@@ -107,7 +108,7 @@ for line in sys.stdin:
         code = 99
         try:
             struck(order["at"], order["number"])
-            code = _main.run_command(order["line"])
+            code = run_command(order["line"])
             sys.stdout.flush()
         except BaseException:
             import traceback

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic
+
+from .tables import write_columns
 
 HOW = ("--scores", "logit", "--scale", "logits", "--label", "ill", "--calibration", "platt")
 RUN = ("run", "v.csv", "t.csv", *HOW, "--metric", "auroc", "--budget", "0.15")

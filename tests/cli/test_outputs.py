@@ -9,8 +9,9 @@ import pytest
 from pyarrow import parquet
 
 from abstain import _files
-from abstain.cli._writing import write_columns
 from abstain.report import Report
+
+from .tables import write_columns
 
 RUN = (
     "run", "v.csv", "t.csv", "--scores", "p", "--label", "y", "--metric", "auroc",

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from abstain import Abstainer
-from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic
 from abstain.metrics import SampledMetric
+
+from .tables import write_columns
 
 
 def brier(y, p):

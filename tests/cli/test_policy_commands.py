@@ -7,8 +7,9 @@ import pytest
 from abstain import Cost, Policy
 from abstain.cli._reading import Columns
 from abstain.cli._tables import read_predictions
-from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic, simulate_four_class_normal
+
+from .tables import write_columns
 
 RUN = (
     "run", "validation.csv", "target.csv", "--scores", "logit", "--scale", "logits",

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from abstain import Abstainer, Policy
-from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic, simulate_four_class_normal
+
+from .tables import write_columns
 
 NAMES = np.array(["healthy", "cancer"])
 RUN = ("run", "validation.csv", "batch.csv", "--label", "y", "--scale", "logits")

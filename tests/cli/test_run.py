@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from abstain import Abstainer, Policy, __version__
-from abstain.cli._main import NAMES
+from abstain.cli import commands
 from abstain.cli._output import emit
-from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic, simulate_four_class_normal
+
+from .tables import write_columns
 
 BINARY = (
     "run", "validation.csv", "target.csv", "--scores", "logit", "--scale", "logits",
@@ -179,6 +180,6 @@ def test_help_and_version(abstain):
     code, out, _ = abstain("--help")
     assert code == 0
     assert "demo" in out
-    for command in NAMES:
+    for command in commands.list_commands(None):
         assert re.search("Examples?: abstain", abstain(command, "--help")[1]), command
     assert abstain("--version")[1] == f"abstain, version {__version__}\n"

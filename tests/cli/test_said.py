@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from abstain.cli._main import run_command
+from abstain.cli import run_command
 from abstain.cli._summary import proportion_lines
-from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic
+
+from .tables import write_columns
 
 COLUMNS = ("--scores", "logit")
 RUN = ("run", "validation.csv", "batch.csv", *COLUMNS, "--scale", "logits", "--label", "ill")

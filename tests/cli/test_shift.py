@@ -4,8 +4,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic
+
+from .tables import write_columns
 
 BINARY = (
     "shift", "validation.csv", "target.csv", "--scores", "logit", "--scale", "logits",

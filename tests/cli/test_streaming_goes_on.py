@@ -223,7 +223,7 @@ def add(self, table):
         self._wait()
         os.kill(os.getpid(), signal.SIGKILL)
 _parts.RowWriter.add = add
-from abstain.cli._main import run_command
+from abstain.cli import run_command
 run_command(sys.argv[1:])
 """
 
@@ -256,7 +256,7 @@ CEILING = """
 import resource, sys
 import numpy, pyarrow, pyarrow.parquet, pyarrow.csv, pyarrow.dataset, abstain.arrow
 from abstain.cli import _first_pass, _run, _stream, _streaming, _tables, _writing
-from abstain.cli._main import run_command
+from abstain.cli import run_command
 def mapped():
     with open("/proc/self/status") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("VmData")) << 10

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from abstain.cli._writing import write_columns
 from abstain.datasets import screening_clinic
+
+from .tables import write_columns
 
 RUN = (
     "run", "validation.csv", "batch.csv", "--scores", "logit", "--label", "ill", "--scale",

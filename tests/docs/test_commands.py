@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from abstain.cli._main import commands
+from abstain.cli import commands
 from abstain.datasets import screening_clinic
 
 ROOT = Path(__file__).parents[2]

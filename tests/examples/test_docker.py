@@ -9,7 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from abstain.cli._main import NAMES, commands
+from abstain.cli import commands
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = ROOT / "examples" / "docker" / "Dockerfile"
@@ -32,7 +32,7 @@ def test_what_is_run_exists():
     assert ["warm-up"] in commands_run
     (shown,) = re.findall(r"abstain \\\n#\s+(apply .*)", TEXT)
     for arguments in (*commands_run, shlex.split(shown), json.loads(of("CMD")[0])):
-        if arguments[0] in NAMES:
+        if arguments[0] in commands.list_commands(None):
             parent = click.Context(commands, **commands.context_settings)
             command = commands.get_command(parent, arguments[0])
             command.make_context(arguments[0], [*arguments[1:]], parent=parent)

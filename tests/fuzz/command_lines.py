@@ -24,11 +24,11 @@ import pyarrow as pa
 from hypothesis import strategies as st
 from pyarrow import csv, parquet
 
-from abstain.cli import _main
-from abstain.cli._main import NAMES, commands, run_command
+from abstain.cli import _main, commands, run_command
 
 from .machine import Defect, refused
 
+COMMANDS = tuple(commands.list_commands(None))
 ROWS = 40
 #: What runs an experiment, compiles or simulates, whatever its options; tried in long runs only.
 SLOW = ("demo", "doctor", "reproduce", "warm-up")
@@ -158,7 +158,7 @@ def option_with_value(draw, command):
 
 
 @st.composite
-def command_lines(draw, names=NAMES):
+def command_lines(draw, names=COMMANDS):
     """A command line."""
     command = draw(st.sampled_from(names))
     line = BASES[command].split() if draw(st.integers(0, 9)) else []

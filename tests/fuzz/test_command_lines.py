@@ -4,7 +4,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from abstain.cli._main import NAMES
+from abstain.cli import commands
 
 from .command_lines import (
     SLOW,
@@ -68,7 +68,7 @@ QUICK = [
     "command line",
     quick=30,
     examples=[{"line": line} for line in QUICK],
-    line=command_lines([name for name in NAMES if name not in SLOW]),
+    line=command_lines([name for name in commands.list_commands(None) if name not in SLOW]),
 )
 def test_a_command_line(line):
     """Anything that is typed is answered, or refused without a trace."""

@@ -54,7 +54,7 @@ else:
     assert policy.to_onnx(columns=1).SerializeToString()
 """
 COMMANDS = """
-from abstain.cli._main import run_command
+from abstain.cli import run_command
 for name in sys.argv[1:]:
     assert run_command([name]) == 0
 """

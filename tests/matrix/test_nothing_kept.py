@@ -114,7 +114,7 @@ def test_as_a_model_of_mlflow_one_withheld_row_comes_out(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("cell", [FEW[0], FEW[3]], ids=str)
 def test_the_command_line_applies_to_one_withheld_row(cell, tmp_path, monkeypatch, capsys):
-    from abstain.cli._main import run_command
+    from abstain.cli import run_command
 
     monkeypatch.chdir(tmp_path)
     scores, _, policy = withheld(cell, 1)

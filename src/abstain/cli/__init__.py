@@ -1,10 +1,18 @@
-"""The command line: ``abstain COMMAND``, one file per command."""
+"""The command line: ``abstain COMMAND``, one file per command.
+
+Public: ``main`` is the program, ``run_command`` one command of it that returns its exit code, and
+``commands`` the group of click that holds them all.
+"""
 
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["main"]
+if TYPE_CHECKING:
+    from abstain.cli._main import commands, run_command
+
+__all__ = ["commands", "main", "run_command"]
 
 
 def main() -> None:
@@ -27,3 +35,12 @@ def missing_package(error: ImportError) -> str | None:
     if name not in {"click", "narwhals", "pyarrow", "rich"}:
         return None
     return f"the command line needs {name}, which comes with an extra: pip install 'abstain[cli]'"
+
+
+def __getattr__(name: str) -> Any:
+    """Load click only for what needs it."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from abstain.cli import _main
+
+    return getattr(_main, name)
