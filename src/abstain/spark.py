@@ -15,19 +15,17 @@ from numpy.typing import NDArray
 
 from abstain._inputs import IntArray, Missing
 from abstain._rowwise.frames import (
-    NO_SCORE,
     PartSummary,
     PolicyAndFrame,
     RowRule,
     ScoreColumns,
     check_any_rows,
     check_missing,
-    gains_by_row,
     merge_summaries,
 )
 from abstain.abstainer import Abstainer
 from abstain.decisions import free_name
-from abstain.policy import Policy
+from abstain.policy import NO_SCORE, Policy, gains_by_row
 from abstain.regions import Interval
 from abstain.rules import Argmax, Threshold
 from abstain.summaries import Summary

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from abstain.cli._predictions import read_predictions
 from abstain.cli._reading import Columns
-from abstain.cli._tables import read_predictions
 from abstain.datasets import screening_clinic
 
 from .tables import write_columns

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from abstain.cli._predictions import read_predictions
 from abstain.cli._reading import Columns, Reading
-from abstain.cli._tables import read_predictions
 from abstain.datasets import screening_clinic
 
 from .tables import write_columns
@@ -203,10 +203,10 @@ def test_newlines_in_cells_beyond_the_first_megabyte(abstain):
         writer.writerow(["note", "p"])
         for row in range(3_000):
             writer.writerow(["a line\n" * 200 + '"quoted", twice', row / 3_000])
-    rows = read_predictions(Path("t.csv"), Columns("p"))
+    rows = read_predictions(Path("t.csv"), Columns("p"), others=True)
     assert rows.scores.num_rows == 3_000
     assert rows.scores.column(0)[2_999].as_py() == pytest.approx(2_999 / 3_000)
-    assert rows.others().column("note")[2_999].as_py().count("\n") == 200
+    assert rows.others.column("note")[2_999].as_py().count("\n") == 200
 
 
 def test_thousands_of_columns(abstain, tables, clinic):

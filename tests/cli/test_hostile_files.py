@@ -13,8 +13,8 @@ import pytest
 from pyarrow import parquet
 
 from abstain.cli import _archives
+from abstain.cli._predictions import read_predictions
 from abstain.cli._reading import Columns
-from abstain.cli._tables import read_predictions
 
 from .tables import write_columns
 

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from abstain.cli._predictions import read_predictions
 from abstain.cli._reading import Columns
-from abstain.cli._tables import read_predictions
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 
 from .tables import write_columns
@@ -49,6 +49,11 @@ def test_files_that_do_not_fit_together(abstain, clinic):
         assert f"b.{suffix} has no column 'logit', which a.{suffix} has." in said
     write_columns(Path("b.csv"), {"logit": ["high"]})
     code, _, err = abstain("run", "validation.csv", "[ab].csv", *SETTINGS)
+    assert code == 1
+    assert "b.csv: column 'logit' must be numbers; line 2 of b.csv has 'high'" in err
+    write_columns(Path("b.parquet"), {"logit": [1.0], "id": [True]})
+    write_columns(Path("a.parquet"), {"logit": [1.0], "id": ["x"]})
+    code, _, err = abstain("run", "validation.csv", "[ab].parquet", *SETTINGS, "--id", "id")
     assert code == 1
     assert "do not fit together" in err
     assert abstain("run", "validation.csv", "no-*.csv", *SETTINGS)[::2] == (

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from abstain import Cost, Policy
+from abstain.cli._predictions import read_predictions
 from abstain.cli._reading import Columns
-from abstain.cli._tables import read_predictions
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 
 from .tables import write_columns

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from abstain import Abstainer, Policy
-from abstain.cli import _archives, _chunks, _parts, _stream
+from abstain.cli import _archives, _parts, _streaming, _tables, _text
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 
 VALIDATION, ROWS = 1_500, 4_000
@@ -53,8 +53,8 @@ def here(made, abstain, tmp_path):
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Chunks and parts of few rows, so that there are many of them."""
-    monkeypatch.setattr(_chunks, "_MOST", 300)
-    monkeypatch.setattr(_chunks, "_FEWEST", 300)
+    monkeypatch.setattr(_tables, "_MOST", 300)
+    monkeypatch.setattr(_tables, "_FEWEST", 300)
     monkeypatch.setattr(_parts, "PART_ROWS", 1_000)
 
 
@@ -134,7 +134,7 @@ def test_text_is_streamed_as_it_is_read(here, abstain, how):
 
 
 def test_scores_that_stop_being_plain_numbers_in_the_middle(here, abstain, monkeypatch):
-    monkeypatch.setattr(_chunks, "BLOCKS", (1 << 12, 1 << 16))
+    monkeypatch.setattr(_text, "BLOCKS", (1 << 12, 1 << 16))
     rows = [f"{k / 2_000:.4f}" for k in range(2_000)]
     rows[1_500] = " NA "
     (here / "b.csv").write_text("p,note\n" + "".join(f"{one},x\n" for one in rows))
@@ -151,7 +151,7 @@ def test_scores_that_stop_being_plain_numbers_in_the_middle(here, abstain, monke
 
 
 def test_a_row_longer_than_a_block(here, abstain, monkeypatch):
-    monkeypatch.setattr(_chunks, "BLOCKS", (1 << 10, 1 << 16))
+    monkeypatch.setattr(_text, "BLOCKS", (1 << 10, 1 << 16))
     (here / "b.csv").write_text("p,note\n" + "0.3,x\n" * 500 + f"0.4,{'y' * 5_000}\n")
     given = ["apply", "rule.json", "b.csv", "--scores", "p", "--stream", "--out", "s.parquet"]
     assert abstain(*given)[0] == 0
@@ -259,7 +259,7 @@ def test_without_out_nothing_is_written_and_everything_is_counted(here, abstain)
 def test_a_file_above_the_limit_is_streamed(here, abstain, monkeypatch):
     given = ["apply", "rule.json", "all.parquet", "--scores", "p"]
     assert "Streaming" not in abstain(*given)[2]
-    monkeypatch.setattr(_stream, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(_streaming, "MOST_BYTES", 10_000)
     assert "Streaming" in abstain(*given)[2]
     assert "Streaming" not in abstain(*given, "--no-stream")[2]
     assert "Streaming" in abstain("apply", "rule.json", "batch/*.parquet", "--scores", "p")[2]
@@ -367,7 +367,7 @@ def test_types_that_differ_are_brought_together_and_empty_files_are_parts(here, 
     ],
 )
 def test_hostile_text_gets_the_same_clear_error(here, abstain, monkeypatch, name, content, said):
-    monkeypatch.setattr(_chunks, "BLOCKS", (1 << 12, 1 << 20))
+    monkeypatch.setattr(_text, "BLOCKS", (1 << 12, 1 << 20))
     monkeypatch.setattr(_archives, "_ENOUGH", 1 << 16)
     path = here / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from abstain import Abstainer
-from abstain.cli import _chunks, _kept_run, _parts
+from abstain.cli import _kept_run, _parts, _tables
 from abstain.datasets import screening_clinic
 
 ROWS = 6_000
@@ -25,8 +25,8 @@ RUN = ["run", "val.parquet", "batch", "--scores", "p", "--label", "y", "--metric
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    monkeypatch.setattr(_chunks, "_MOST", 400)
-    monkeypatch.setattr(_chunks, "_FEWEST", 400)
+    monkeypatch.setattr(_tables, "_MOST", 400)
+    monkeypatch.setattr(_tables, "_FEWEST", 400)
     monkeypatch.setattr(_parts, "PART_ROWS", 1_000)
 
 
@@ -211,8 +211,8 @@ def test_parts_of_nobody_knows_what_are_left_alone(here, abstain):
 
 KILLED = """
 import os, signal, sys
-from abstain.cli import _chunks, _parts
-_chunks._MOST = _chunks._FEWEST = 400
+from abstain.cli import _parts, _tables
+_tables._MOST = _tables._FEWEST = 400
 _parts.PART_ROWS = 1_000
 usual, count = _parts.RowWriter.add, 0
 def add(self, table):
@@ -255,7 +255,7 @@ def test_a_run_that_was_killed_leaves_whole_parts_and_goes_on(here, abstain):
 CEILING = """
 import resource, sys
 import numpy, pyarrow, pyarrow.parquet, pyarrow.csv, pyarrow.dataset, abstain.arrow
-from abstain.cli import _first_pass, _run, _stream, _streaming, _tables, _writing
+from abstain.cli import _first_pass, _run, _streaming, _writing
 from abstain.cli import run_command
 def mapped():
     with open("/proc/self/status") as file:

@@ -10,8 +10,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from abstain.cli._predictions import read_predictions
 from abstain.cli._reading import Columns, Reading
-from abstain.cli._tables import read_predictions
 from abstain.cli._text import text_format
 
 from .command_lines import printed_well, rules, state_of, typed
@@ -253,8 +253,8 @@ def test_reading_itself(table, dialect, changes, separator, encoding):
         path.write_bytes(raw)
 
         def read():
-            rows = read_predictions(path, Columns(score, identifier="id"), reading)
-            return rows.ids.to_pylist(), rows.others().to_pydict(), text_format(path, reading)
+            rows = read_predictions(path, Columns(score, identifier="id"), reading, others=True)
+            return rows.ids.to_pylist(), rows.others.to_pydict(), text_format(path, reading)
 
         with redirect_stderr(io.StringIO()):
             found = outcome(read)

@@ -7,26 +7,19 @@ without what it only needs to adapt. Nothing is estimated or warned of part by p
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from abstain._inputs import IntArray, Missing, read_scores, row_roles
+from abstain._inputs import Missing, read_scores, row_roles
 from abstain._inputs import to_native_frame as native_frame
 from abstain._summariser import Summariser
 from abstain.decisions import Decisions, free_name
-from abstain.policy import Policy
+from abstain.policy import ColumnByNumber, Policy, decision_columns
 from abstain.summaries import Summary
-
-#: Why a row without a score goes to a person.
-NO_SCORE = "no score"
-#: Makes a column of few distinct values in the frames of an engine, far quicker than one by one:
-#: the values, the number of that of each row, and whether there may be gaps, which are -1.
-ColumnByNumber = Callable[[NDArray[Any], IntArray, bool], Any]
 
 
 class PolicyAndFrame(NamedTuple):
@@ -234,7 +227,9 @@ class RowRule:
             decisions = about_no_rows(policy)
         # The same kind of column in every part, whether or not it has a row without a score.
         gaps = self.missing == "refer"
-        made = decision_columns(decisions, by_number, gaps=gaps, left_out=self.left_out)
+        made = decision_columns(
+            decisions, by_number, gaps=gaps, of_part=True, left_out=self.left_out
+        )
         columns = {free_name(name, carried): values for name, values in made.items()}
         return native_frame(columns, like=part, carried=carried, rows=decisions.rows)
 
@@ -244,55 +239,6 @@ def about_no_rows(policy: Policy) -> Decisions:
     n_classes = len(policy.classes)
     nothing = np.empty(0 if n_classes == 2 else (0, n_classes))
     return Decisions(policy, policy.outcome(nothing))
-
-
-def decision_columns(
-    decisions: Decisions, by_number: ColumnByNumber, *, gaps: bool, left_out: Sequence[str] = ()
-) -> dict[str, Any]:
-    """Return the columns of ``Decisions.to_frame`` about a part of the rows, by name.
-
-    Parameters
-    ----------
-    decisions : Decisions
-        As ``Policy.rows`` made them. Where rows are withheld as one, their gain is a figure of
-        all rows together, which no part can tell: it is NaN.
-    by_number : callable
-        Makes the columns of few distinct values; the others are arrays of NumPy.
-    gaps : bool
-        Whether there may be rows without a prediction.
-    left_out : sequence of str
-        Columns that are not made.
-    """
-    compact, choice, n = decisions.compact, decisions.choice, len(decisions)
-
-    def reason() -> Any:
-        why = decisions.abstain.astype(np.intp)
-        if decisions.missing is not None:
-            why[decisions.missing] = 2
-        return by_number(np.array(["", choice.region.describe(), NO_SCORE]), why, False)
-
-    made: dict[str, Callable[[], Any]] = {
-        "abstain": lambda: decisions.abstain,
-        "reason": reason,
-        "prediction": lambda: by_number(decisions.classes, decisions.columns, gaps),
-    }
-    if choice.rule.threshold is not None:
-        made["threshold"] = lambda: np.full(n, choice.rule.threshold)
-    own = gains_by_row(decisions.policy)
-    made["gain"] = lambda: decisions.gain if own else np.full(n, np.nan)
-    shares: list[Callable[[], Any]] = [lambda: 1.0 - compact, lambda: compact]
-    if compact.ndim == 2:
-        shares = [partial(np.ascontiguousarray, column) for column in compact.T]
-    labels = decisions.classes.tolist()
-    made |= {f"p_{label}": share for label, share in zip(labels, shares, strict=True)}
-    return {name: make() for name, make in made.items() if name not in left_out}
-
-
-def gains_by_row(policy: Policy) -> bool:
-    """Tell whether the gain of a row is its own, and not a share of what all rows gain."""
-    n_classes = len(policy.classes)
-    one = np.full(1 if n_classes == 2 else (1, n_classes), 1 / n_classes)
-    return policy.region.score(one, policy.rule.predict(one)) is not None
 
 
 @lru_cache(maxsize=8)

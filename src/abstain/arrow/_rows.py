@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.row_hash import STEP, mixed
-from abstain._rowwise.frames import about_no_rows, decision_columns
+from abstain._rowwise.frames import about_no_rows
 from abstain.arrow._source import pyarrow
 from abstain.decisions import Decisions
-from abstain.policy import Policy
+from abstain.policy import Policy, decision_columns
 
 # Of so many rows everything that is estimated from rows hardly moves any more.
 SIZE = 100_000
@@ -54,7 +54,7 @@ class DecisionColumns:
 
     def _by_name(self, decisions: Decisions) -> dict[str, Any]:
         pa, gaps = pyarrow(), decisions.missing is not None
-        made = decision_columns(decisions, _by_number, gaps=gaps)
+        made = decision_columns(decisions, _by_number, gaps=gaps, of_part=True)
         return {
             name: pa.array(values, from_pandas=self._nulls)
             if isinstance(values, np.ndarray)

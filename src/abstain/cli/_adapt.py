@@ -35,8 +35,8 @@ def adapt(
     """
     outputs.check(rule.policy, batch, rule.key_file, table=False)
 
+    from abstain.cli._predictions import read_predictions
     from abstain.cli._summary import facts, lines
-    from abstain.cli._tables import read_predictions
     from abstain.exceptions import AssumptionWarning
 
     old = rule.load()

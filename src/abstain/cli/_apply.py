@@ -39,7 +39,7 @@ def apply(
     to do if they moved. BATCH may be a quoted pattern of many files, such as 'site-*.csv.gz', or a
     folder of tables, which need not fit into memory.
     """
-    from abstain.cli._stream import is_streamed, refuse_in_streams
+    from abstain.cli._streaming import is_streamed, refuse_in_streams
 
     inputs = (rule.policy, batch, rule.key_file)
     if is_streamed(batch, reading.stream):
@@ -50,12 +50,12 @@ def apply(
         return
     outputs.check(*inputs)
 
+    from abstain.cli._predictions import read_predictions
     from abstain.cli._summary import facts, lines
-    from abstain.cli._tables import read_predictions
     from abstain.cli._writing import save_decisions
 
     policy = rule.load()
-    rows = read_predictions(batch, columns, reading, rule=policy)
+    rows = read_predictions(batch, columns, reading, rule=policy, others=outputs.out is not None)
     told = rows.unscored_and_known(policy.classes)
     decisions = policy.apply(rows.scores_for(policy.classes), at_most=at_most, **told)
     found = facts(decisions, stored=True) | rows.remarks
@@ -73,11 +73,11 @@ def _streamed(
 ) -> None:
     """Do the same about rows that are never in memory all at once."""
     from abstain.cli._first_pass import StreamChoice, choice_of, first_pass
-    from abstain.cli._stream import stream_of
+    from abstain.cli._predictions import prediction_files
     from abstain.cli._streaming import StreamedRun
 
     policy = rule.load()
-    stream = stream_of(batch, columns, reading, rule=policy)
+    stream = prediction_files(batch, columns, reading, rule=policy, stream=True)
 
     def choose() -> StreamChoice:
         withheld: list[int] = []

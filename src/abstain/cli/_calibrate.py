@@ -51,8 +51,8 @@ def calibrate(
 
     from abstain._inputs import read_scores
     from abstain.cli._calibration import fitted_calibrator
-    from abstain.cli._positive import classes_of
-    from abstain.cli._tables import read_predictions, read_validation
+    from abstain.cli._labels import classes_of
+    from abstain.cli._predictions import read_predictions, read_validation
     from abstain.cli._writing import save_table
     from abstain.decisions import free_name
 

@@ -11,9 +11,9 @@ from abstain.deciding import labelled_rows
 from abstain.summaries import LabelledSummary
 
 if TYPE_CHECKING:
+    from abstain.cli._labels import Classes
     from abstain.cli._options import Method
-    from abstain.cli._positive import Classes
-    from abstain.cli._tables import Predictions
+    from abstain.cli._predictions import Predictions
 
 
 class Calibrated(NamedTuple):

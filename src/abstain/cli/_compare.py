@@ -20,8 +20,8 @@ from abstain.cli._values import check_with, filled_by, in_one_value, option_fiel
 
 if TYPE_CHECKING:
     from abstain._inputs import ClassOrder
-    from abstain.cli._positive import Classes
-    from abstain.cli._tables import Predictions
+    from abstain.cli._labels import Classes
+    from abstain.cli._predictions import Predictions
     from abstain.deciding import ShiftEvidence
     from abstain.evaluation import ResultTable
     from abstain.summaries import BatchSummary, LabelledSummary
@@ -121,8 +121,8 @@ def compare(
     """
     names, metric = _names(comparison.methods), comparison.metric
 
-    from abstain.cli._positive import classes_of
-    from abstain.cli._tables import read_predictions, read_validation
+    from abstain.cli._labels import classes_of
+    from abstain.cli._predictions import read_predictions, read_validation
 
     source = read_validation(validation, columns, reading, scale=method.scale)
     new = read_predictions(batch, columns.of_batch, reading, scale=method.scale)

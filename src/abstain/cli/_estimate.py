@@ -43,8 +43,8 @@ def estimate(
     import numpy as np
 
     from abstain import estimate as estimated
-    from abstain.cli._positive import classes_of
-    from abstain.cli._tables import read_predictions, read_validation
+    from abstain.cli._labels import classes_of
+    from abstain.cli._predictions import read_predictions, read_validation
 
     source = read_validation(validation, columns, reading, scale=method.scale)
     new = read_predictions(batch, columns.of_batch, reading, scale=method.scale)

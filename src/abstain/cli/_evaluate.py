@@ -42,7 +42,7 @@ def evaluate(
     if columns.labels is not None and columns.identifier is None:
         raise click.UsageError("--labels needs --id: the column, in both files, that names a row.")
 
-    from abstain.cli._tables import read_predictions
+    from abstain.cli._predictions import read_predictions
     from abstain.cli._true_labels import text_columns, true_labels
     from abstain.evaluation import evaluate as evaluated
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from abstain._kernels._pieces import n_threads
 from abstain._numerics import rate_bar
 from abstain.arrow import RowSample, ahead, sample_decisions
-from abstain.cli._stream import Stream
+from abstain.cli._predictions import PredictionFiles
 from abstain.cli._summary import facts, lines
 from abstain.exceptions import AssumptionWarning
 from abstain.policy import Policy
@@ -81,29 +81,31 @@ class FirstPass:
         return self.n_rows - self.sample.n_rows
 
 
-def first_pass(stream: Stream, classes: Any, look: Callable[[pa.Table, bool], None]) -> FirstPass:
+def first_pass(
+    files: PredictionFiles, classes: Any, look: Callable[[pa.Table, bool], None]
+) -> FirstPass:
     """Read the scores of all files once.
 
     Parameters
     ----------
-    stream : Stream
-        The files.
+    files : PredictionFiles
+        What is read.
     classes : array-like
         The classes, in the order that the library has them.
     look : callable
         Gets the scores of each chunk, and whether rows are without one; of several chunks at a
         time, in any order, by threads.
     """
-    names = stream.scores.names_for(classes)
+    names = files.scores.names_for(classes)
     counts, sample = list[int](), RowSample()
-    several = len(stream.files) > 1
-    with rate_bar("reading scores", stream.n_rows()) as advance, _by_threads(look) as looked_at:
-        for file in stream.files:
+    several = len(files.files) > 1
+    with rate_bar("reading scores", files.n_rows()) as advance, _by_threads(look) as looked_at:
+        for file in files.files:
             count = 0
-            for chunk in ahead(stream.chunks(file, others=False)):
+            for chunk in ahead(files.chunks(file, ())):
                 if not len(chunk):
                     continue
-                stream.note_gaps(chunk, file, sum(counts) + count)
+                files.note_gaps(chunk, file, sum(counts) + count)
                 scores = chunk.scores.select(names)
                 looked_at(scores, chunk.gaps is not None, _Place(file, chunk.begin, several))
                 drawn = np.column_stack([column.to_numpy() for column in scores.columns])
@@ -111,7 +113,7 @@ def first_pass(stream: Stream, classes: Any, look: Callable[[pa.Table, bool], No
                 count += len(chunk)
                 advance(len(chunk))
             counts.append(count)
-    return FirstPass(names, counts, sample, stream.remarks(sum(counts)))
+    return FirstPass(names, counts, sample, files.remarks(sum(counts)))
 
 
 class _Place(NamedTuple):

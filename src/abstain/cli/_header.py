@@ -1,6 +1,7 @@
 """The names of a table's columns: what every kind of file must have, and what they tell.
 
-A patient's number is no score, though it is a number.
+A patient's number is no score, though it is a number. Nothing is taken silently: where a column is
+missing it is proposed what it may be, with the exact option to add.
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +28,8 @@ _CALLED = re.compile(
 )
 # A few whole numbers in order may be scores.
 _FEW = 8
+_MOST_LABELS = 50
+_MOST_PROPOSED = 5
 
 
 def checked_names(path: Path, header: Sequence[str]) -> tuple[str, ...]:
@@ -105,3 +109,83 @@ def names_rows(name: str, values: FloatArray) -> bool:
         return True
     steps = np.diff(there)
     return len(there) >= _FEW and bool((steps > 0).all() or (steps < 0).all())
+
+
+def proposed(sample: Mapping[str, Any], option: str) -> list[str]:
+    """Return the options to add for columns that may be what is asked for, the likeliest first.
+
+    ``sample`` has the first values of each column.
+    """
+    propose: Callable[[str, Any], str | None] = _as_label
+    if option == "--scores":
+        propose = _as_score
+    elif option == "--id":
+        propose = _as_id
+    found = [line for name, values in sample.items() if (line := propose(name, values))]
+    # What can be taken as it stands comes before what would have to be something else.
+    found.sort(key=lambda line: "--scale" in line)
+    families = _families(sample) if option == "--scores" else []
+    return [line.replace("OPTION", option) for line in [*families, *found]][:_MOST_PROPOSED]
+
+
+def _families(sample: Mapping[str, Any]) -> list[str]:
+    """Propose patterns: columns with a common beginning whose rows sum to 1."""
+    by_beginning: dict[str, list[str]] = {}
+    for name, values in sample.items():
+        beginning = name[: name.rfind("_") + 1]
+        if beginning and values.dtype.kind == "f":
+            by_beginning.setdefault(beginning, []).append(name)
+    found = []
+    for beginning, names in by_beginning.items():
+        total = sum(sample[name] for name in names)
+        if len(names) > 1 and np.allclose(total, 1, atol=1e-3):
+            found.append(f"--scores '{beginning}*'  ({len(names)} columns whose rows sum to 1)")
+    return found
+
+
+def _as_score(name: str, values: Any) -> str | None:
+    said, scale = "numbers", ""
+    if values.dtype == object:
+        said, scale, values = _in_text(values)
+    if values.dtype.kind != "f" or not values.size or not np.isfinite(values).all():
+        return None
+    if names_rows(name, values):
+        return None
+    low, high = values.min(), values.max()
+    if not scale and not (low >= 0 and high <= 1):
+        scale = " --scale logits" if low < 0 or high > 100 else " with --percent or --scale logits"
+    return f"--scores {quoted(name)}{scale}  ({said} from {low:.3g} to {high:.3g})"
+
+
+def _in_text(values: Any) -> tuple[str, str, Any]:
+    """Return numbers that are written as text: with a sign of percent, with a decimal comma."""
+    texts = [str(value).strip() for value in values.tolist()]
+    percent = all(text.endswith("%") for text in texts)
+    try:
+        numbers = np.array([float(text.rstrip("%").replace(",", ".")) for text in texts])
+    except ValueError:
+        return "", "", np.empty(0)
+    said = "percentages" if percent else "numbers with decimal commas"
+    return said, " --percent" if percent else "", numbers
+
+
+def _as_label(name: str, values: Any) -> str | None:
+    if values.dtype.kind == "f":
+        # Whole numbers beside gaps, as labels are that are known of some rows.
+        there = values[~np.isnan(values)]
+        if len(there) == len(values) or (there % 1).any():
+            return None
+        values = there.astype(np.int64)
+    if values.dtype == object and (_in_text(values)[2] % 1).any():
+        return None
+    distinct = sorted({" ".join(str(value).split()) for value in values.tolist()})
+    if not 2 <= len(distinct) <= _MOST_LABELS:
+        return None
+    shown = ", ".join(map(in_a_line, distinct[:4])) + (", ..." if len(distinct) > 4 else "")
+    return f"OPTION {quoted(name)}  ({shown})"
+
+
+def _as_id(name: str, values: Any) -> str | None:
+    if values.dtype.kind == "f" or len(set(values.tolist())) < len(values):
+        return None
+    return f"--id {quoted(name)}  (a different value in every row)"

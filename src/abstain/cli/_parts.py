@@ -20,8 +20,8 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from abstain.arrow import DecisionColumns, ahead
-from abstain.cli._stream import Chunk, Stream
-from abstain.cli._writing import own_name, text_output
+from abstain.cli._predictions import Chunk, PredictionFiles
+from abstain.cli._writing import column_layout, text_output
 from abstain.policy import Policy
 
 #: A few seconds of work: what is lost when a run is killed.
@@ -71,7 +71,9 @@ def parts_of(files: Iterable[Path], counts: Iterable[int], *, whole: bool = Fals
     return parts
 
 
-def part_chunks(stream: Stream, parts: list[Part]) -> Iterator[tuple[Part, Iterator[Chunk]]]:
+def part_chunks(
+    files: PredictionFiles, parts: list[Part]
+) -> Iterator[tuple[Part, Iterator[Chunk]]]:
     """Yield parts of one file with their chunks, in order, reading the file once.
 
     Raises
@@ -80,7 +82,8 @@ def part_chunks(stream: Stream, parts: list[Part]) -> Iterator[tuple[Part, Itera
         If the file does not have as many rows as it had.
     """
     first, last = parts[0], parts[-1]
-    chunks = ahead(stream.chunks(first.file, others=True, start=first.begin))
+    asked = [name for name in (files.columns.identifier, *files.others) if name is not None]
+    chunks = ahead(files.chunks(first.file, asked, start=first.begin))
 
     def pieces() -> Iterator[tuple[Part, Chunk | None]]:
         waiting, at = list(parts), first.begin
@@ -90,7 +93,7 @@ def part_chunks(stream: Stream, parts: list[Part]) -> Iterator[tuple[Part, Itera
             for part in waiting:
                 low, high = max(part.begin, at), min(part.end, at + len(chunk))
                 if low < high:
-                    yield part, _slice(chunk, low - at, high - low)
+                    yield part, chunk.slice(low - at, high - low)
             at += len(chunk)
             waiting = [part for part in waiting if part.end > at]
         if at != last.end:
@@ -110,23 +113,12 @@ def _changed(file: Path) -> ValueError:
     )
 
 
-def _slice(chunk: Chunk, begin: int, length: int) -> Chunk:
-    if length == len(chunk):
-        return chunk
-    return Chunk(
-        chunk.scores.slice(begin, length),
-        None if chunk.gaps is None else chunk.gaps[begin : begin + length],
-        chunk.table.slice(begin, length),
-        chunk.begin + begin,
-    )
-
-
 class Tables:
     """Chunks as they are written: the row's name, the other columns, what was decided.
 
     Parameters
     ----------
-    stream : Stream
+    files : PredictionFiles
         Where they come from.
     policy : Policy
         The rule.
@@ -139,42 +131,40 @@ class Tables:
         Which of our columns had to be called something else.
     """
 
-    def __init__(self, stream: Stream, policy: Policy) -> None:
-        self._stream, self._policy = stream, policy
-        self._scores = stream.scores.names_for(policy.classes)
+    def __init__(self, files: PredictionFiles, policy: Policy) -> None:
+        self._files, self._policy = files, policy
+        self._identifier = files.columns.identifier
+        self._scores = files.scores.names_for(policy.classes)
         self._made = DecisionColumns(policy, gaps_as_null=True)
-        self._theirs = stream.schema()
+        self._theirs = files.schema()
         self._sha = policy.sha256[:12]
-        taken, self.renamed = {*stream.others}, dict[str, str]()
-        # The number of the row, beside a column that is called so.
-        self.id_name = stream.identifier or own_name("row", taken, self.renamed)
-        taken.add(self.id_name)
+        ours = self._made.schema
+        names, self.renamed = column_layout(self._identifier, files.others, ours.names)
+        self.id_name = names[0]
         kind = pa.int64()
-        if stream.identifier is not None:
-            kind = self._theirs.field(stream.identifier).type
-        fields = [pa.field(self.id_name, kind)]
-        fields += [self._theirs.field(name) for name in stream.others]
-        for field in [*self._made.schema, pa.field("policy", pa.string())]:
-            fields.append(pa.field(own_name(field.name, taken, self.renamed), field.type))
-        self.schema = pa.schema(fields)
+        if self._identifier is not None:
+            kind = self._theirs.field(self._identifier).type
+        theirs = [self._theirs.field(name).type for name in files.others]
+        kinds = [kind, *theirs, *ours.types, pa.string()]
+        self.schema = pa.schema([*zip(names, kinds, strict=True)])
 
     def of(self, chunk: Chunk, number: int) -> tuple[pa.Table, int]:
         """Return the rows of a chunk with what was decided, and how many are withheld."""
         found = self._policy.rows(
             chunk.scores.select(self._scores),
-            missing="error" if chunk.gaps is None else self._stream.reading.missing,
+            missing="error" if chunk.gaps is None else self._files.reading.missing,
         )
         table = chunk.table.cast(self._theirs)
         if found.rows is not None:
             table = table.take(pa.array(found.rows))
-        if self._stream.identifier is None:
+        if self._identifier is None:
             numbers = np.arange(number, number + len(chunk))
             names = pa.array(numbers if found.rows is None else numbers[found.rows])
         else:
-            names = table.column(self._stream.identifier)
+            names = table.column(self._identifier)
             if pa.types.is_string(names.type):
                 names = names.fill_null("")
-        others = [table.column(name) for name in self._stream.others]
+        others = [table.column(name) for name in self._files.others]
         ours = self._made.of(found)
         sha = pa.repeat(self._sha, len(found))
         made = pa.table([names, *others, *ours, sha], schema=self.schema)

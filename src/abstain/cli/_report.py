@@ -13,7 +13,7 @@ from abstain.cli._printable import printable
 
 if TYPE_CHECKING:
     from abstain import Decisions
-    from abstain.cli._tables import Predictions
+    from abstain.cli._predictions import Predictions
     from abstain.report import Report
 
 
@@ -53,7 +53,7 @@ def report(
     outputs.check(rule.policy, batch, validation, rule.key_file, table=False)
 
     from abstain._files import landing
-    from abstain.cli._tables import read_predictions, read_validation
+    from abstain.cli._predictions import read_predictions, read_validation
 
     policy = rule.load()
     new = read_predictions(batch, columns.of_batch, reading, rule=policy)

@@ -12,7 +12,7 @@ from abstain.cli._rule import signing_key
 
 if TYPE_CHECKING:
     from abstain import Abstainer
-    from abstain.cli._tables import Predictions
+    from abstain.cli._predictions import Predictions
 
 
 @option.command(
@@ -45,7 +45,7 @@ def run(
     Either may be a quoted pattern of many files, such as 'site-*.csv.gz'. BATCH may also be a
     folder of tables, which need not fit into memory.
     """
-    from abstain.cli._stream import is_streamed, refuse_in_streams
+    from abstain.cli._streaming import is_streamed, refuse_in_streams
 
     inputs = (validation, batch, outputs.key_file)
     if is_streamed(batch, reading.stream):
@@ -57,14 +57,16 @@ def run(
     outputs.check(*inputs)
     parameters = goal.parameters() | asdict(method)
 
+    from abstain.cli._predictions import read_predictions, read_validation
     from abstain.cli._report import write_report
     from abstain.cli._summary import facts, lines
-    from abstain.cli._tables import read_predictions, read_validation
     from abstain.cli._writing import save_decisions
 
     key = signing_key(outputs.key_file)
     source = read_validation(validation, columns, reading, scale=method.scale)
-    new = read_predictions(batch, columns.of_batch, reading, scale=method.scale)
+    new = read_predictions(
+        batch, columns.of_batch, reading, scale=method.scale, others=outputs.out is not None
+    )
     abstainer = _fitted(source, goal, columns.positive, parameters)
     classes = abstainer.classes_
     decisions = abstainer.decide(new.scores_for(classes), **new.unscored_and_known(classes))
@@ -81,7 +83,7 @@ def _fitted(
     source: Predictions, goal: Goal, positive: str | None, parameters: dict[str, Any]
 ) -> Abstainer:
     from abstain import Abstainer
-    from abstain.cli._positive import classes_of
+    from abstain.cli._labels import classes_of
 
     classes = classes_of(source, positive, needing=goal.of_positive())
     abstainer = Abstainer(**parameters, positive=classes.positive)
@@ -100,14 +102,13 @@ def _streamed(
     """Do the same about rows that are never in memory all at once."""
     from threading import Lock
 
-    from abstain.cli._columns import found_files
     from abstain.cli._first_pass import StreamChoice, choice_of, first_pass
-    from abstain.cli._stream import stream_of
+    from abstain.cli._predictions import prediction_files, read_validation
     from abstain.cli._streaming import StreamedRun
-    from abstain.cli._tables import read_validation
+    from abstain.cli._tables import found_files
 
     parameters, key = goal.parameters() | asdict(method), signing_key(outputs.key_file)
-    stream = stream_of(batch, columns.of_batch, reading, scale=method.scale)
+    stream = prediction_files(batch, columns.of_batch, reading, scale=method.scale, stream=True)
 
     def choose() -> StreamChoice:
         source = read_validation(validation, columns, reading, scale=method.scale)

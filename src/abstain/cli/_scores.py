@@ -17,10 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from abstain._inputs import Mask
-from abstain.cli._columns import missing_column
 from abstain.cli._header import listed, names_rows
-from abstain.cli._places import Places
 from abstain.cli._reading import Columns, Reading
+from abstain.cli._tables import Places, missing_column
 from abstain.exceptions import AssumptionWarning, RepairWarning, warn_user
 
 if TYPE_CHECKING:
@@ -28,17 +27,22 @@ if TYPE_CHECKING:
 
 # What stands for no value; spelled as pyarrow, R, pandas and Excel do.
 GAPS = ["", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "NaN", "nan", "-nan", "NULL", "null", "None"]
-_PREFIX = "p_"
+PREFIX = "p_"
 _THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+$"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?([iI]nf|[iI]nfinity)$"
 
 
 class ScoreNumbers(NamedTuple):
-    """Score columns as numbers, and those of them that have decimal commas, or decimal points."""
+    """Score columns as numbers, and how they were written.
+
+    ``commas`` and ``points`` name columns with decimal commas and decimal points; ``signed`` tells
+    whether a sign of percent came.
+    """
 
     columns: list[pa.ChunkedArray]
     commas: list[str]
     points: list[str]
+    signed: bool
 
 
 @dataclass(frozen=True)
@@ -82,24 +86,23 @@ class ScoreColumns:
                 f"{self.file} has score columns for {listed(own)}; the fitted ones are for "
                 f"{listed(fitted)}. Name the columns with --scores."
             )
-        return [f"{_PREFIX}{name}" for name in fitted]
+        return [f"{PREFIX}{name}" for name in fitted]
 
     def numbers(
-        self, table: pa.Table, places: Places, reading: Reading, *, alone: bool, doubt_ids: bool
+        self, table: pa.Table, places: Places, reading: Reading, *, doubt_ids: bool
     ) -> ScoreNumbers:
-        """Return the columns as numbers, with nulls in their gaps.
+        """Return the columns of a chunk as numbers, with nulls in their gaps.
 
-        Percentages are divided by 100 where that was asked for. ``alone``: whether there is no
-        other column, so that no sum over columns tells percentages from fractions.
-        ``doubt_ids``: whether to look if a column names rows.
+        Percentages are divided by 100 where that was asked for. ``doubt_ids``: whether to look if
+        a column names rows.
         """
-        found, commas, points = [], [], []
+        made, commas, points, percent = list[pa.ChunkedArray](), list[str](), list[str](), False
         for name in self.columns:
-            column, with_commas, signed = table.column(name), False, False
+            column, sign, signed = table.column(name), None, False
             if pa.types.is_floating(column.type):
-                points.append(name)
+                sign = "."
             elif pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-                column, with_commas, signed = _from_text(column, name, places, reading)
+                column, sign, signed = _from_text(column, name, places, reading)
             try:
                 numbers = column.cast(pa.float64())
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
@@ -112,12 +115,15 @@ class ScoreColumns:
                 numbers = pc.if_else(nothing, pa.scalar(None, pa.float64()), numbers)
             if doubt_ids:
                 _doubt_ids(numbers, name, places, self)
-            if reading.percent:
-                numbers = _hundredth(numbers, name, places, certain=signed or not alone)
-            found.append(numbers)
-            if with_commas:
-                commas.append(name)
-        return ScoreNumbers(found, commas, points)
+            made.append(_hundredth(numbers, name, places) if reading.percent else numbers)
+            {",": commas, ".": points}.get(sign or "", []).append(name)
+            percent = percent or signed
+        if commas and points:
+            raise ValueError(
+                f"{places.files[0]}: column {commas[0]!r} has decimal commas, column "
+                f"{points[0]!r} has decimal points. Say which it is with --decimal."
+            )
+        return ScoreNumbers(made, commas, points, percent)
 
     def table(
         self, numbers: Sequence[pa.ChunkedArray], places: Places
@@ -188,7 +194,7 @@ def score_columns(
         scores,
         found,
         class_names=[] if alone else starred,
-        names=found if alone and not star else [f"{_PREFIX}{name}" for name in starred],
+        names=found if alone and not star else [f"{PREFIX}{name}" for name in starred],
         scale=scale,
         choosable=rule is None,
     )
@@ -214,8 +220,8 @@ def _doubt_ids(numbers: pa.ChunkedArray, name: str, places: Places, scores: Scor
 
 def _from_text(
     column: pa.ChunkedArray, name: str, places: Places, reading: Reading
-) -> tuple[pa.ChunkedArray, bool, bool]:
-    """Return texts as casting takes them, and whether they have decimal commas and a sign of %."""
+) -> tuple[pa.ChunkedArray, str | None, bool]:
+    """Return texts as casting takes them, their decimal sign, and whether they have one of %."""
     texts = pc.utf8_trim_whitespace(column)
     texts = pc.if_else(pc.is_in(texts, pa.array(GAPS)), pa.scalar(None, texts.type), texts)
 
@@ -250,7 +256,8 @@ def _from_text(
     wrong = pc.invert(pc.match_substring_regex(texts, _NUMBER))
     if pc.any(wrong).as_py():
         raise refuse(wrong, "")
-    return texts, bool(commas), bool(pc.any(percent).as_py())
+    sign = "," if commas else "." if pc.any(point).as_py() else None
+    return texts, sign, bool(pc.any(percent).as_py())
 
 
 def _decimal_commas(
@@ -278,10 +285,7 @@ def _mask(truths: pa.ChunkedArray) -> Mask:
     return mask
 
 
-def _hundredth(
-    numbers: pa.ChunkedArray, name: str, places: Places, *, certain: bool
-) -> pa.ChunkedArray:
-    """Return percentages as fractions; ``certain``: whether they can be nothing else."""
+def _hundredth(numbers: pa.ChunkedArray, name: str, places: Places) -> pa.ChunkedArray:
     outside = _mask(pc.or_(pc.less(numbers, 0), pc.greater(numbers, 100)))
     if outside.any():
         row = int(np.argmax(outside))
@@ -289,9 +293,6 @@ def _hundredth(
             f"{places.files[0]}: column {name!r} must be percentages within 0 to 100 for "
             f"--percent; {places.of(row)} has {numbers[row].as_py():g}."
         )
-    high = pc.max(numbers).as_py()
-    if not certain and high is not None and high <= 1:
-        raise no_percentages(places.files[0], name, high)
     return pc.divide(numbers, 100.0)
 
 

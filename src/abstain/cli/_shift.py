@@ -53,8 +53,8 @@ def shift(
     and whether a shift of the proportions explains what changed.
     """
     from abstain.cli._calibration import calibrate_both
-    from abstain.cli._positive import classes_of
-    from abstain.cli._tables import read_predictions, read_validation
+    from abstain.cli._labels import classes_of
+    from abstain.cli._predictions import read_predictions, read_validation
     from abstain.shift import shift_facts
     from abstain.summaries import summarise
 

@@ -6,7 +6,7 @@ other, and a run that was stopped goes on behind the last of them; a single file
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import groupby
@@ -21,8 +21,9 @@ from abstain.cli._first_pass import StreamChoice, stream_lines, with_counts
 from abstain.cli._kept_run import KeptRun, file_facts
 from abstain.cli._output import Outputs, emit, heard_warnings, manifest_path, wrote
 from abstain.cli._parts import Part, RowWriter, Tables, part_chunks, parts_of
+from abstain.cli._predictions import Chunk, PredictionFiles
 from abstain.cli._printable import in_a_line, say
-from abstain.cli._stream import Chunk, Stream
+from abstain.cli._tables import found_files
 from abstain.cli._writing import manifest_of, say_renamed, write_json
 from abstain.exceptions import AssumptionWarning, RepairWarning, warn_user
 from abstain.policy import Policy
@@ -32,13 +33,54 @@ _KINDS = {kind.__name__: kind for kind in (AssumptionWarning, RepairWarning)}
 _NO_SETTINGS = {"out", "force", "as_json", "strict", "policy", "key_file", "verbose", "stream"}
 
 
+#: Larger inputs are streamed; what is smaller is read as it always was.
+MOST_BYTES = 200_000_000
+# What text is packed to, at most times: it counts for what it unpacks to.
+_PACKED = 5
+
+
+def is_streamed(batch: Path, stream: bool | None) -> bool:
+    """Tell whether a batch is streamed: it is a folder, or large, or that was asked for."""
+    if stream is not None:
+        if not stream and batch.is_dir():
+            raise click.UsageError(
+                f"--no-stream is for files; for all tables in the folder give '{batch}/*.csv'."
+            )
+        return stream
+    if batch.is_dir():
+        return True
+    try:
+        files = found_files(batch)
+    except (OSError, ValueError):
+        return False  # what is wrong with it is said when it is read
+    weighed = (
+        file.stat().st_size * (_PACKED if file.suffix.lower() == ".gz" else 1) for file in files
+    )
+    return sum(weighed) > MOST_BYTES
+
+
+def refuse_in_streams(given: Mapping[str, Any], out: Path | None) -> None:
+    """Refuse options that take all rows at once."""
+    for option, value in given.items():
+        if value not in (None, False):
+            raise click.UsageError(
+                f"{option} takes all rows in memory at once, and BATCH is streamed. Leave it out; "
+                f"or, for a file that fits into memory, add --no-stream."
+            )
+    if out is not None and out.suffix.lower() == ".xlsx":
+        raise click.UsageError(
+            f"Cannot stream into the workbook {out}: name a folder, or a file that ends in "
+            f".parquet, .csv, .csv.gz or .tsv."
+        )
+
+
 @dataclass(frozen=True)
 class StreamedRun:
     """A command that streams.
 
     Attributes
     ----------
-    stream : Stream
+    stream : PredictionFiles
         What is decided about.
     outputs : Outputs
         What is written, and how.
@@ -52,7 +94,7 @@ class StreamedRun:
         Gives the lines that are said after all others.
     """
 
-    stream: Stream
+    stream: PredictionFiles
     outputs: Outputs
     sources: tuple[Path, ...]
     key: bytes | None
@@ -65,7 +107,7 @@ class StreamedRun:
         kept = None if folder is None else self._kept(folder)
         before = None if kept is None else kept.begun(force=self.outputs.force)
         self._say_that_it_streams()
-        self.stream.check()
+        self.stream.check_stream()
         if kept is not None and before is not None:
             chosen = self._again(kept, before)
         else:

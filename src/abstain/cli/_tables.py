@@ -1,319 +1,284 @@
-"""Reading predictions (CSV and its kin, Excel, Parquet) as Arrow tables.
+"""Tables in files: which files, their columns, and their rows chunk by chunk.
 
-Columns are found by the names the user gives. Nothing is guessed: a name that is not there is
-an error that proposes what it may be, and so is a number that may mean two things.
+A file of text or Parquet is read from any row on, in memory that does not grow with it; a workbook
+is one chunk. Whatever the kind, what is wrong is said in the same words.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from functools import partial
+import glob
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import accumulate, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
+from pyarrow import parquet
 
-from abstain._inputs import IntArray, Mask
-from abstain._logs import logger, stopwatch
-from abstain.cli._columns import column_names, found_files, kind_of, read_columns
-from abstain.cli._header import listed
-from abstain.cli._labels import as_labels, as_text, without_gaps
-from abstain.cli._places import Places
-from abstain.cli._printable import say
-from abstain.cli._reading import AS_FOUND, Columns, Missing, Reading
-from abstain.cli._scores import ScoreColumns, remark_on_gaps, score_columns
-from abstain.cli._text import text_format
-from abstain.exceptions import RepairWarning, warn_user
+from abstain.cli._excel import sheet_lines, sheet_table
+from abstain.cli._header import listed, proposed, same_names
+from abstain.cli._printable import in_a_line
+from abstain.cli._reading import AS_FOUND, Reading
+from abstain.cli._text import first_rows, line_of, rows_from, text_chunks, text_format
 
-if TYPE_CHECKING:
-    from abstain import Policy
-
-#: So many rows are named where there are more.
-MOST_NAMED = 5
-_WHOLE = re.compile("0|-?[1-9][0-9]*")
-
-_logger = logger("cli")
-
-
-@dataclass(frozen=True, eq=False)
-class Predictions:
-    """Scores read from a table, with what else was asked for.
-
-    Attributes
-    ----------
-    scores : pyarrow.Table
-        A column per class, named by it; or one column, the score of the positive class. NaN
-        where a row has no score.
-    score_columns : ScoreColumns
-        The columns they were read from.
-    classes : list or None
-        The classes, from what ``*`` stands for in the matched columns; numbers where the labels
-        are numbers too. None for one column.
-    labels, groups, predictions, known : ndarray or None
-        The label, the group and the prediction columns, and the labels where they are known.
-    ids : pyarrow.ChunkedArray or None
-        The id column as it came.
-    id_name, group_name : str
-        What these columns are called.
-    files : tuple of Path
-        The files they came from.
-    counts : tuple of int
-        How many rows each file has.
-    rows : ndarray of int or None
-        The positions of these rows in the files; None where none was dropped.
-    remarks : dict
-        What was out of the ordinary: rows without a score, ids that come twice.
-    """
-
-    scores: pa.Table
-    score_columns: ScoreColumns
-    classes: list[Any] | None
-    labels: Any
-    ids: pa.ChunkedArray | None
-    groups: NDArray[Any] | None
-    predictions: NDArray[Any] | None
-    id_name: str
-    group_name: str
-    files: tuple[Path, ...]
-    counts: tuple[int, ...] = ()
-    known: NDArray[Any] | None = None
-    rows: IntArray | None = None
-    remarks: dict[str, Any] = field(default_factory=dict)
-    unread: tuple[str, ...] = ()
-    reading: Reading = AS_FOUND
-
-    def unscored_and_known(self, classes: Iterable[Any]) -> dict[str, Any]:
-        """Return what the library is to be told of rows without a score and of known labels."""
-        told: dict[str, Any] = {}
-        if "without_score" in self.remarks and self.reading.missing == "refer":
-            told["missing"] = "refer"
-        if self.known is not None:
-            # Labels are compared as text: a column with gaps may have been read as another kind.
-            spelled = {str(label).lower(): label for label in classes}
-            told["y_target"] = np.array(
-                [spelled.get(str(one).lower(), one) for one in self.known], dtype=object
-            )
-        return told
-
-    def others(self) -> pa.Table:
-        """Read the columns that are neither scores nor the id, as they are in the files."""
-        table, _ = read_columns(self.files, self.unread, as_text=self.unread, reading=self.reading)
-        return table if self.rows is None else table.take(self.rows)
-
-    def scores_for(self, classes: Iterable[Any]) -> pa.Table:
-        """Return the scores with their columns in the order of the classes that were fitted."""
-        return self.scores.select(self.score_columns.names_for(classes))
+# What a folder is searched for.
+_ENDINGS = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
+# Of a Parquet file so much is read at a time and column, whatever its pages are like.
+_BUFFER = 1 << 20
+# So many numbers are in memory at a time, and no fewer or more rows than these.
+_CELLS = 1 << 21
+_FEWEST, _MOST = 1 << 12, 1 << 18
+# So many bytes of a Parquet file, as told from its first rows: long texts are few rows.
+_BYTES, _LOOKED_AT = 1 << 24, 1 << 10
+# Of a Parquet file, whose rows may take next to no room in it.
+_MOST_ROWS = 10**9
+_SAMPLE = 2_000
+_MOST_NAMED = 3
 
 
-def read_validation(
-    path: Path,
-    columns: Columns,
-    reading: Reading,
-    *,
-    scale: str | None = None,
-    rule: Policy | None = None,
-) -> Predictions:
-    """Read labelled predictions; as :func:`read_predictions` does what is of VALIDATION."""
-    # Its rows need no names, and none without a score can be of use.
-    columns = replace(columns, identifier=None, group=None, known_labels=None)
-    missing: Missing = "error" if reading.missing == "error" else "drop"
-    reading = replace(reading, sheets=reading.sheets[:1], missing=missing)
-    return read_predictions(path, columns, reading, scale=scale, rule=rule)
+def found_files(path: Path) -> list[Path]:
+    """Return the file, or the files that a pattern such as ``site-*.csv`` matches, sorted."""
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; for all tables in it give '{path}/*.csv'.")
+    if path.exists():
+        raise ValueError(
+            f"{path} is no plain file: a table is read more than once. Save it first."
+        )
+    if not glob.has_magic(str(path)):
+        raise FileNotFoundError(f"There is no file {path}.")
+    files = sorted(Path(name) for name in glob.glob(str(path), recursive=True))
+    files = [file for file in files if file.is_file()]
+    if not files:
+        raise FileNotFoundError(f"No file matches {path}.")
+    return files
 
 
-def read_predictions(
-    path: Path,
-    columns: Columns,
-    reading: Reading = AS_FOUND,
-    *,
-    scale: str | None = None,
-    rule: Policy | None = None,
-) -> Predictions:
-    """Read predictions from a file, or from many.
+def table_files(folder: Path) -> list[Path]:
+    """Return the tables in a folder and the folders in it, sorted; hidden ones are none."""
+    found = sorted(
+        path
+        for path in folder.rglob("*")
+        if path.name.lower().endswith(_ENDINGS)
+        and path.is_file()
+        and not any(part[0] in "._" for part in path.relative_to(folder).parts)
+    )
+    if not found:
+        raise FileNotFoundError(
+            f"{folder} is a folder without a table: no file in it ends in {', '.join(_ENDINGS)}."
+        )
+    return found
+
+
+def kind_of(path: Path) -> Literal["parquet", "workbook", "text"]:
+    """Tell what a file is, by its ending."""
+    ending = path.suffix.lower()
+    if ending == ".xls":
+        raise ValueError(f"{path} is an old Excel workbook; save it as .xlsx or CSV.")
+    if ending == ".parquet":
+        return "parquet"
+    return "workbook" if ending in (".xlsx", ".xlsm") else "text"
+
+
+def column_names(path: Path, reading: Reading = AS_FOUND) -> list[str]:
+    """Return the names of a file's columns, reading as little of it as possible."""
+    kind = kind_of(path)
+    if kind == "workbook":
+        return list(sheet_table(path, reading.sheet).column_names)
+    if kind == "text":
+        return list(text_format(path, reading).names)
+    with _as_table(path), parquet.ParquetFile(path) as file:
+        names: list[str] = file.schema_arrow.names
+        rows = file.metadata.num_rows
+    if not 0 <= rows <= _MOST_ROWS:
+        raise ValueError(f"{path} says it has {rows:,} rows; at most {_MOST_ROWS:,} are read.")
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise same_names(path, twice)
+    return names
+
+
+def n_rows_of(path: Path) -> int | None:
+    """Return how many rows a file has, where it says so."""
+    if kind_of(path) != "parquet":
+        return None
+    with _as_table(path), parquet.ParquetFile(path) as file:
+        return int(file.metadata.num_rows)
+
+
+def file_schema(path: Path, names: Sequence[str], reading: Reading) -> pa.Schema:
+    """Return the types that some columns of a file come in; those of a text file are text."""
+    if kind_of(path) != "parquet":
+        return pa.schema([(name, pa.string()) for name in names])
+    with _as_table(path):
+        schema = parquet.read_schema(path)
+    return pa.schema([schema.field(name) for name in names])
+
+
+def check_columns(files: Sequence[Path], names: Iterable[str], reading: Reading) -> None:
+    """Refuse files that do not have the columns that the first of them has."""
+    for file in files[1:]:
+        absent = {*names}.difference(column_names(file, reading))
+        if absent:
+            raise ValueError(f"{file} has no column {sorted(absent)[0]!r}, which {files[0]} has.")
+
+
+def misfit(files: Sequence[Path], error: Exception) -> ValueError:
+    """Return the error for files whose columns have types that cannot be one."""
+    return ValueError(f"{files[0]} and the files with it do not fit together: {error}")
+
+
+def chunks_of(
+    path: Path, names: Sequence[str], numbers: Sequence[str], reading: Reading, *, start: int = 0
+) -> Iterator[pa.Table]:
+    """Yield columns of a file in chunks.
 
     Parameters
     ----------
     path : Path
-        A text file (also ``.gz``), a workbook or a ``.parquet`` file, or a pattern such as
-        ``site-*.csv``.
-    columns : Columns
-        Which columns to read, as what.
+        A table.
+    names : sequence of str
+        The columns.
+    numbers : sequence of str
+        Those of them that hold scores; but for Parquet files the others are text.
     reading : Reading
-        What the user said about the files.
-    scale : {"probabilities", "logits"}, optional
-        What the scores are said to be; those that cannot be that are refused.
-    rule : Policy, optional
-        The rule that is to be applied; its scale is the scores'.
+        What the user said about the file.
+    start : int
+        How many rows to leave out.
     """
-    files = found_files(path)
-    names = column_names(files[0], reading)
-    scores = score_columns(files[0], names, columns, reading, scale=scale, rule=rule)
-    table, found, gaps, places = _read(path, files, scores, columns, reading)
-    identifier, ids = columns.identifier, _column_without_nulls(table, columns.identifier, "")
-    known, rows, remarks = None, None, dict[str, Any]()
-    if columns.known_labels is not None:
-        known = without_gaps(table.column(columns.known_labels))
-        gaps = None if gaps is None else gaps & known.is_null().to_numpy()
-    if gaps is not None and gaps.any():
-        remarks = _gap_remarks(gaps, places, ids, reading)
-        if reading.missing == "drop":
-            rows = np.flatnonzero(~gaps)
-            if not len(rows):
-                raise ValueError(f"{path} has no row with a score.")
-            table, found = table.take(rows), found.take(rows)
-            ids, known = (None if part is None else part.take(rows) for part in (ids, known))
-    remarks |= _id_remarks(ids, identifier, files[0])
-    from_text = any(kind_of(file) != "parquet" for file in files)
-    labels_in = partial(as_labels, from_text=from_text, names=scores.class_names)
-    labels, predictions = (
-        None if name is None else labels_in(_column_of_all(table, name, places, rows))
-        for name in (columns.label, columns.prediction)
-    )
-    labels, classes = _labels_and_classes(labels, scores.class_names)
-    groups = _column_without_nulls(table, columns.group, "(empty)")
-    return Predictions(
-        scores=found,
-        score_columns=scores,
-        classes=classes,
-        labels=labels,
-        ids=ids,
-        groups=None if groups is None else as_text(groups.to_numpy()),
-        predictions=predictions,
-        id_name=identifier or "row",
-        group_name=columns.group or "group",
-        files=tuple(files),
-        counts=tuple(places.counts),
-        known=None if known is None else labels_in(known),
-        rows=rows,
-        remarks=remarks,
-        unread=tuple(name for name in names if name not in {*scores.columns, identifier}),
-        reading=reading,
-    )
+    kind = kind_of(path)
+    if kind == "text":
+        yield from rows_from(text_chunks(path, list(names), numbers, reading), start)
+    elif kind == "workbook":
+        table = sheet_table(path, reading.sheet).select(list(names))
+        # Where points separate thousands, what looks like a number is none.
+        plain = numbers if reading.decimal != "," else ()
+        yield _texts(table, [name for name in names if name not in plain]).slice(start)
+    else:
+        with _as_table(path):
+            yield from _parquet_chunks(path, list(names), start)
 
 
-def _read(
-    path: Path, files: list[Path], scores: ScoreColumns, columns: Columns, reading: Reading
-) -> tuple[pa.Table, pa.Table, Mask | None, Places]:
-    """Read the columns that were asked for; also scores as numbers, which lack, where rows stand.
+def _parquet_chunks(path: Path, names: list[str], start: int) -> Iterator[pa.Table]:
+    with parquet.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
+        counts = [file.metadata.row_group(k).num_rows for k in range(file.metadata.num_row_groups)]
+        first = 0
+        while first < len(counts) and start >= counts[first]:
+            start -= counts[first]
+            first += 1
+        left = range(first, len(counts))
+        rows = min(_MOST, max(_FEWEST, _CELLS // max(len(names), 1)))
+        # Fewer at a time where each takes much memory.
+        looked = file.iter_batches(batch_size=_LOOKED_AT, columns=names, row_groups=left[:1])
+        head = next(looked, None)
+        if head is not None and head.num_rows:
+            rows = max(1, min(rows, _BYTES * head.num_rows // max(head.nbytes, 1)))
+        batches = file.iter_batches(batch_size=rows, columns=names, row_groups=left)
+        yield from rows_from(_valid_tables(batches, names), start)
 
-    How the files were read is said on stderr.
+
+def _valid_tables(batches: Iterator[Any], names: list[str]) -> Iterator[pa.Table]:
+    for batch in batches:
+        batch.validate(full=True)
+        yield pa.Table.from_batches([batch]).select(names)
+
+
+def _texts(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Turn columns of a workbook into text: whether 17 is a number there depends on the cell."""
+    for name in names:
+        place = table.column_names.index(name)
+        column = table.column(name)
+        # A column of numbers with gaps is still one of whole numbers to who reads it.
+        if (
+            pa.types.is_floating(column.type)
+            and pc.all(pc.equal(column, pc.floor(column))).as_py()
+            and (pc.max(pc.abs(column)).as_py() or 0) < 2**63
+        ):
+            column = column.cast(pa.int64())
+        table = table.set_column(place, name, column.cast(pa.string()))
+    return table
+
+
+@contextmanager
+def _as_table(path: Path) -> Iterator[None]:
+    """Say of which file it is that PyArrow complains."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeError) as error:
+        said = " ".join(str(error).split())
+        raise ValueError(f"{path} cannot be read as a table: {said}") from error
+
+
+def missing_column(
+    path: Path, wanted: str, option: str, reading: Reading = AS_FOUND
+) -> ValueError:
+    """Return an error that lists the columns there are and proposes the option to add."""
+    sample = _sample(path, reading)
+    what = "score column" if option == "--scores" else "column"
+    message = f"{path} has no {what} {wanted!r}. Its columns: {listed(sample)}."
+    lines = [f"\n  {line}" for line in proposed(sample, option)]
+    if not lines:
+        return ValueError(f"{message} Name the right one with {option}.")
+    return ValueError(f"{message} Add the option that is right:{''.join(lines)}")
+
+
+def _sample(path: Path, reading: Reading) -> dict[str, Any]:
+    """Return the first rows of each column, typed by what they hold."""
+    names = column_names(path, reading)
+    if kind_of(path) == "text":
+        first = first_rows(path, reading, _SAMPLE)
+    else:
+        found = chunks_of(path, names, names, replace(reading, decimal=None))
+        first = next(found, None)
+    if first is None or not first.num_rows:
+        return dict.fromkeys(names, np.empty(0))
+    return {name: first.column(name).slice(0, _SAMPLE).to_numpy() for name in names}
+
+
+@dataclass(frozen=True)
+class Places:
+    """The rows of files that were read one below the other: each can be found again.
+
+    Attributes
+    ----------
+    files : sequence of Path
+        The files, in order.
+    counts : sequence of int
+        How many rows each has.
+    reading : Reading
+        How they were read.
+    begin : int
+        How many rows come before what was read of them.
     """
-    wanted = list(dict.fromkeys([*scores.columns, *columns.by_option().values()]))
-    # Where points separate thousands, what looks like a number is none.
-    texts = [name for name in wanted if name not in scores.columns or reading.decimal == ","]
-    lap = stopwatch()
-    table, counts = read_columns(files, wanted, as_text=texts, reading=reading)
-    listed_scores = ", ".join(scores.columns)
-    _logger.info(
-        "read %d rows of %s in %.2f s; scores: %s", table.num_rows, path, lap(), listed_scores
-    )
-    places, alone = Places(files, counts, reading), len(scores.columns) == 1
-    found = scores.numbers(table, places, reading, alone=alone, doubt_ids=True)
-    if found.commas and found.points:
-        raise ValueError(
-            f"{files[0]}: column {found.commas[0]!r} has decimal commas, column "
-            f"{found.points[0]!r} has decimal points. Say which it is with --decimal."
-        )
-    numbers, gaps = scores.table(found.columns, places)
-    say_how_read(places, commas=bool(found.commas), reading=reading)
-    for place, column in enumerate(table.columns):
-        if pa.types.is_dictionary(column.type):
-            # As CSV would have it, which has no categories.
-            plain = column.cast(column.type.value_type)
-            table = table.set_column(place, table.column_names[place], plain)
-    return table, numbers, gaps, places
 
+    files: Sequence[Path]
+    counts: Sequence[int]
+    reading: Reading
+    begin: int = 0
 
-def say_how_read(places: Places, *, commas: bool, reading: Reading) -> None:
-    """Say on stderr what of the files is not as usual, unless the user said it."""
-    said: dict[str, list[str]] = {}
-    for file in places.files:
-        if kind_of(file) != "text":
-            continue
-        unusual = [*text_format(file, reading).unusual]
-        if commas and reading.decimal is None:
-            unusual.append("with decimal commas")
-        if unusual:
-            said.setdefault(", ".join(unusual), []).append(str(file))
-    for how, files in said.items():
-        say(f"Read {listed(files, most=3)} as {how}.")
+    def of(self, row: int) -> str:
+        """Return where a row stands, e.g. ``line 18 of batch.csv``; a pass over the file."""
+        begins, row = [0, *accumulate(self.counts)], row + self.begin
+        part = bisect_right(begins, row) - 1
+        file, row = self.files[part], row - begins[part]
+        kind = kind_of(file)
+        if kind == "parquet":
+            return f"row {row} of {file}, counted from 0"
+        if kind == "workbook":
+            return f"row {sheet_lines(file, self.reading.sheet)[row]} of {file}"
+        return f"line {line_of(file, row, self.reading)} of {file}"
 
-
-def _gap_remarks(
-    gaps: Mask, places: Places, ids: pa.ChunkedArray | None, reading: Reading
-) -> dict[str, Any]:
-    """Refuse rows without a score, or say what becomes of them."""
-    count, rows = int(gaps.sum()), np.flatnonzero(gaps)
-    where = places.first(rows, ids)
-    what = f"{count:,} of {len(gaps):,} rows of {places.files[0]} have no score, first {where}"
-    first = rows[:MOST_NAMED].tolist()
-    named = first if ids is None else [ids[row].as_py() for row in first]
-    return remark_on_gaps(what, count, named, reading)
-
-
-def _id_remarks(ids: pa.ChunkedArray | None, name: str | None, file: Path) -> dict[str, Any]:
-    """Say which ids come more than once."""
-    if ids is None:
-        return {}
-    counted = ids.value_counts()
-    counts = pc.struct_field(counted, "counts")
-    twice = pc.struct_field(counted, "values").filter(pc.greater(counts, 1)).to_pylist()
-    if not twice:
-        return {}
-    rows = int(pc.sum(counts.filter(pc.greater(counts, 1))).as_py())
-    first = twice[:MOST_NAMED]
-    warn_user(
-        f"{len(twice):,} values of {name!r} in {file} come more than once, in {rows:,} rows: "
-        f"{listed(twice, most=MOST_NAMED)}. Each row is decided about by itself.",
-        RepairWarning,
-    )
-    return {"duplicate_ids": {"count": len(twice), "rows": rows, "first": first}}
-
-
-def _column_of_all(
-    table: pa.Table, name: str, places: Places, rows: IntArray | None
-) -> pa.ChunkedArray:
-    """Return a column that must have a value in every row."""
-    column = without_gaps(table.column(name))
-    if column.null_count:
-        empty = np.flatnonzero(column.is_null().to_numpy())
-        empty = empty if rows is None else rows[empty]
-        raise ValueError(
-            f"{places.files[0]}: column {name!r} is empty in {column.null_count:,} rows, first "
-            f"{places.first(empty)}."
-        )
-    return column
-
-
-def _column_without_nulls(table: pa.Table, name: str | None, empty: str) -> Any:
-    """Return a column as it came, with a word for what is empty; None for no column."""
-    if name is None:
-        return None
-    column = table.column(name)
-    if column.null_count:
-        column = column.cast(pa.string()).fill_null(empty)
-    if empty and pa.types.is_string(column.type):
-        column = pc.if_else(pc.equal(column, ""), empty, column)
-    return column
-
-
-def _labels_and_classes(labels: Any, names: list[str]) -> tuple[Any, list[Any] | None]:
-    """Compare labels with column names as text, unless they are numbers on both sides."""
-    if labels is None or not names:
-        return labels, names or None
-    whole = all(_WHOLE.fullmatch(name) for name in names)
-    if whole and labels.dtype.kind == "f" and not (labels % 1).any():
-        # As programs write whole numbers that had gaps among them: 1.0.
-        labels = labels.astype(np.int64)
-    if whole and labels.dtype.kind in "iu":
-        return labels, [int(name) for name in names]
-    if labels.dtype.kind == "b":
-        # As the columns spell it: p_true or p_True.
-        spelled = {name.lower(): name for name in names}
-        return np.array([spelled.get(str(one).lower(), str(one)) for one in labels]), names
-    return labels.astype(str), names
+    def first(self, rows: Iterable[int], names: Sequence[object] | None = None) -> str:
+        """Return where the first of some rows stand, with what each is called."""
+        shown = []
+        for row in islice(rows, _MOST_NAMED):
+            called = "" if names is None else f" ({in_a_line(names[row])})"
+            shown.append(f"{self.of(int(row))}{called}")
+        return "; ".join(shown)

@@ -10,7 +10,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,7 +21,7 @@ from typing import Any, cast
 import pyarrow as pa
 from pyarrow import csv as arrow
 
-from abstain.cli._archives import Counted, unpacked, version_of
+from abstain.cli._archives import unpacked, version_of
 from abstain.cli._header import checked_names
 from abstain.cli._reading import Reading
 
@@ -96,72 +96,88 @@ def _text_format(
     return TextFormat(found, separator, names, skip, tuple(unusual))
 
 
-def read_text(
-    path: Path, names: Sequence[str], reading: Reading, *, as_text: Sequence[str] = ()
-) -> pa.Table:
-    """Read columns of a text file; some of them as text, whatever they hold."""
+def text_chunks(
+    path: Path, names: list[str], numbers: Sequence[str], reading: Reading
+) -> Iterator[pa.Table]:
+    """Yield chunks of a text file: scores as numbers, or as text where they are not plain ones.
+
+    What PyArrow cannot take as it began is begun again, with larger blocks or with text, and goes
+    on where it was. The columns that are no ``numbers`` are text, whatever they hold.
+    """
     form = text_format(path, reading)
-    kinds = {name: pa.string() for name in as_text}
-    try:
-        for block in BLOCKS:
-            try:
-                with unpacked(path) as stream:
-                    table = arrow.read_csv(stream, **csv_options(form, block, names, kinds))
-                break
-            except pa.ArrowInvalid as error:
-                if "straddling" not in str(error) or block == BLOCKS[-1]:
-                    raise
-    except (pa.ArrowException, UnicodeError) as error:
-        raise ValueError(why_unreadable(path, form, error)) from error
-    check_lines(path, form, table.num_rows, stream)
-    return table.slice(0, n_filled(table)) if len(form.names) == 1 else table
+    # Where points separate thousands, what looks like a number is none.
+    plain, block, given = reading.decimal != ",", 0, 0
+    while True:
+        texts = [name for name in names if not plain or name not in numbers]
+        kinds = {name: pa.string() if name in texts else pa.float64() for name in names}
+        try:
+            for table in rows_from(_parsed(path, form, names, kinds, BLOCKS[block]), given):
+                given += table.num_rows
+                yield table
+            return
+        except (pa.ArrowException, UnicodeError) as error:
+            if "straddling" in str(error) and block < len(BLOCKS) - 1:
+                block += 1
+            elif "conversion error" in str(error) and plain and numbers:
+                plain = False
+            else:
+                raise ValueError(_why_unreadable(path, form, error)) from error
 
 
-def csv_options(
-    form: TextFormat, block: int, names: Sequence[str], kinds: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return how PyArrow is to read columns of such a file, in blocks of so many bytes.
-
-    ``kinds`` are the types of columns that are not to be told from what they hold.
-    """
-    return {
-        "read_options": arrow.ReadOptions(
-            encoding=form.encoding.replace("utf-8-sig", "utf-8"),
-            block_size=block,
-            skip_rows=form.skip,
-            column_names=list(form.names),
-            skip_rows_after_names=1,
-        ),
-        "parse_options": arrow.ParseOptions(
-            delimiter=form.separator,
-            newlines_in_values=True,
-            # Of a single column an empty line is a row without a value.
-            ignore_empty_lines=len(form.names) > 1,
-        ),
-        "convert_options": arrow.ConvertOptions(include_columns=list(names), column_types=kinds),
-    }
+def rows_from(tables: Iterator[pa.Table], start: int) -> Iterator[pa.Table]:
+    """Yield what comes after so many rows."""
+    for table in tables:
+        if start >= table.num_rows:
+            start -= table.num_rows
+            continue
+        yield table.slice(start)
+        start = 0
 
 
-def check_lines(path: Path, form: TextFormat, rows: int, stream: Counted) -> None:
-    """Refuse a file in which rows may have disappeared in a cell that is not closed.
-
-    That may be where rows are fewer than lines; and where quotes come in no pairs the file may be
-    cut off within one.
-    """
-    lines = rows + 1 + form.skip
+def _parsed(
+    path: Path, form: TextFormat, names: list[str], kinds: dict[str, Any], block: int
+) -> Iterator[pa.Table]:
+    count, waiting = 0, list[pa.Table]()
+    with unpacked(path) as stream:
+        reader = arrow.open_csv(
+            stream,
+            read_options=arrow.ReadOptions(
+                encoding=form.encoding.replace("utf-8-sig", "utf-8"),
+                block_size=block,
+                skip_rows=form.skip,
+                column_names=list(form.names),
+                skip_rows_after_names=1,
+            ),
+            parse_options=arrow.ParseOptions(
+                delimiter=form.separator,
+                newlines_in_values=True,
+                # Of a single column an empty line is a row without a value.
+                ignore_empty_lines=len(form.names) > 1,
+            ),
+            convert_options=arrow.ConvertOptions(include_columns=names, column_types=kinds),
+        )
+        for batch in reader:
+            table = pa.Table.from_batches([batch])
+            count += table.num_rows
+            if len(form.names) > 1:
+                yield table
+                continue
+            # Empty lines of a single column are rows, but for those at the end.
+            full = table.num_rows
+            while full and table.column(0)[full - 1].as_py() in (None, ""):
+                full -= 1
+            if full:
+                yield pa.concat_tables([*waiting, table.slice(0, full)])
+                waiting = []
+            waiting.append(table.slice(full))
+    # Rows may have disappeared in a cell that is not closed where they are fewer than lines; and
+    # where quotes come in no pairs the file may be cut off within one.
+    lines = count + 1 + form.skip
     if stream.quotes and (stream.lines not in (lines, lines - 1) or stream.quotes % 2):
-        check_quotes(path, form)
+        _check_quotes(path, form)
 
 
-def n_filled(table: pa.Table) -> int:
-    """Return how many rows of a single column there are up to the last that holds something."""
-    rows: int = table.num_rows
-    while rows and table.column(0)[rows - 1].as_py() in (None, ""):
-        rows -= 1
-    return rows
-
-
-def check_quotes(path: Path, form: TextFormat) -> None:
+def _check_quotes(path: Path, form: TextFormat) -> None:
     """Refuse a cell that is opened by a quote and not closed: it would swallow the rows below."""
     begins = 0
     with _lines(path, form, strict=True) as lines:
@@ -323,7 +339,7 @@ def _other_encoding(path: Path, form: TextFormat) -> str:
     return f"{path} is not {form.encoding} throughout; add --encoding, e.g. windows-1252."
 
 
-def why_unreadable(path: Path, form: TextFormat, error: Exception) -> str:
+def _why_unreadable(path: Path, form: TextFormat, error: Exception) -> str:
     if "UTF8" in str(error) or isinstance(error, UnicodeError):
         return _other_encoding(path, form)
     with _lines(path, form) as lines:

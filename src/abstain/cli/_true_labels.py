@@ -9,16 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from abstain._inputs import IntArray
-from abstain.cli._columns import column_names, found_files, missing_column, read_columns
 from abstain.cli._header import quoted
+from abstain.cli._predictions import MOST_NAMED
 from abstain.cli._printable import in_a_line
 from abstain.cli._reading import Columns, Reading
+from abstain.cli._tables import (
+    check_columns,
+    chunks_of,
+    column_names,
+    found_files,
+    missing_column,
+)
 
 _EMPTY = {"", "na", "n/a", "nan", "null", "none", "<na>"}
-_MOST_NAMED = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +133,9 @@ def text_columns(
         if name not in names:
             raise missing_column(files[0], name, option, reading)
     asked = [*dict.fromkeys(wanted.values())]
-    table, _ = read_columns(files, asked, as_text=asked, reading=reading)
+    check_columns(files, asked, reading)
+    found = [table for file in files for table in chunks_of(file, asked, (), reading)]
+    table = pa.concat_tables(found, promote_options="permissive")
     if rows is not None:
         table = table.take(rows)
     return {
@@ -147,8 +156,8 @@ def _check_id(path: Path, identifier: str, reading: Reading) -> None:
 def _check_once(ids: Iterable[str], name: str, path: Path) -> None:
     twice = [one for one, count in Counter(ids).items() if count > 1]
     if twice:
-        more = len(twice) - _MOST_NAMED
-        listed = ", ".join(in_a_line(one) or "(empty)" for one in twice[:_MOST_NAMED])
+        more = len(twice) - MOST_NAMED
+        listed = ", ".join(in_a_line(one) or "(empty)" for one in twice[:MOST_NAMED])
         raise ValueError(
             f"{path}: {len(twice):,} ids in column {name!r} come more than once: {listed}"
             f"{f', and {more:,} more' if more > 0 else ''}. Labels can be joined only where an id "
@@ -172,8 +181,8 @@ def _columns_of(
         count = sum(text in {*unknown} for text in texts)
         raise ValueError(
             f"{path}: {count:,} labels in column {label!r} are none of the rule's classes "
-            f"({', '.join(in_a_line(one) for one in classes[:_MOST_NAMED])}"
-            f"{', ...' if len(classes) > _MOST_NAMED else ''}), first "
+            f"({', '.join(in_a_line(one) for one in classes[:MOST_NAMED])}"
+            f"{', ...' if len(classes) > MOST_NAMED else ''}), first "
             f"{quoted(sorted(unknown)[0])}. Name the right column with --label, or leave unknown "
             f"labels empty."
         )

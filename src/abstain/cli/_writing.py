@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ from abstain.cli._printable import in_a_line, say
 from abstain.decisions import Decisions, free_name
 
 if TYPE_CHECKING:
-    from abstain.cli._tables import Predictions
+    from abstain.cli._predictions import Predictions
 
 #: Of manifests.
 SCHEMA_VERSION = 1
@@ -66,15 +66,17 @@ def save_decisions(
     if path is None:
         return
     left = decisions.rows
-    names, others = rows.ids, rows.others() if rows.unread else None
+    names, others = rows.ids, rows.others
     if names is None:
         names = pa.array(np.arange(rows.scores.num_rows) if rows.rows is None else rows.rows)
     if left is not None:
-        names, others = names.take(left), None if others is None else others.take(left)
-    if others is not None and path.suffix.lower() in (".parquet", ".xlsx"):
+        names, others = names.take(left), others.take(left)
+    if path.suffix.lower() in (".parquet", ".xlsx"):
         others = _typed(others)
     digits = EXACT if path.suffix.lower() == ".parquet" else _digits(decisions)
-    table, renamed = decision_table(decisions, names, rows.id_name, others, digits=digits)
+    table, renamed = decision_table(
+        decisions, names, rows.of.columns.identifier, others, digits=digits
+    )
     if outputs.sort == "pressing":
         table = table.take(np.argsort(-decisions.priority, kind="stable"))
     say_renamed(path, renamed)
@@ -146,16 +148,12 @@ def say_renamed(path: Path, renamed: Mapping[str, str]) -> None:
 def decision_table(
     decisions: Decisions,
     names: pa.Array | pa.ChunkedArray,
-    id_name: str,
-    others: pa.Table | None = None,
+    identifier: str | None,
+    others: pa.Table,
     *,
     digits: int = EXACT,
 ) -> tuple[pa.Table, dict[str, str]]:
-    """Return a row per decision, and which of our columns had to be called something else.
-
-    First the row's name, then the other columns of the input under their own names, then what
-    the library says and the beginning of the rule's checksum.
-    """
+    """Return a row per decision, and which of our columns had to be called something else."""
     made = decisions.to_frame()
     ours: dict[str, Any] = dict(zip(made.column_names, made.columns, strict=True))
     for name, column in ours.items():
@@ -164,20 +162,31 @@ def decision_table(
             values = column.to_numpy()
             values = values if digits >= EXACT else _significant(values, digits)
             ours[name] = pa.array(values, mask=np.isnan(values))
-    ours["policy"] = pa.repeat(decisions.policy.sha256[:12], len(decisions))
-    columns: dict[str, Any] = {}
-    theirs = set() if others is None else set(others.column_names)
-    taken, renamed = theirs | {id_name}, dict[str, str]()
-    if id_name in theirs:
-        # The number of the row, beside a column that is called so.
-        columns[own_name(id_name, taken, renamed)] = names
-    else:
-        columns[id_name] = names
-    if others is not None:
-        columns |= dict(zip(others.column_names, others.columns, strict=True))
-    for name, values in ours.items():
-        columns[own_name(name, taken, renamed)] = values
-    return pa.table(columns), renamed
+    sha = pa.repeat(decisions.policy.sha256[:12], len(decisions))
+    called, renamed = column_layout(identifier, others.column_names, [*ours])
+    return pa.table([names, *others.columns, *ours.values(), sha], names=called), renamed
+
+
+def column_layout(
+    identifier: str | None, others: Sequence[str], ours: Sequence[str]
+) -> tuple[list[str], dict[str, str]]:
+    """Return how columns of decisions are called, and which of ours had to be something else.
+
+    First the row's name, or its number, then the other columns of the input under their own
+    names, then what the library says and the beginning of the rule's checksum.
+    """
+    taken, renamed = {*others}, dict[str, str]()
+
+    def own(name: str) -> str:
+        free = free_name(name, taken)
+        if free != name:
+            renamed[name] = free
+        taken.add(free)
+        return free
+
+    first = identifier or own("row")
+    taken.add(first)
+    return [first, *others, *map(own, [*ours, "policy"])], renamed
 
 
 def write_decisions(
@@ -189,8 +198,9 @@ def write_decisions(
 ) -> None:
     """Write decisions about rows that came from no file."""
     names = pa.array(np.arange(len(decisions)))
-    table, _ = decision_table(decisions, names, id_name, digits=_digits(decisions))
-    write_columns(path, dict(zip(table.column_names, table.columns, strict=True)), place=place)
+    nothing = pa.table({})
+    table, _ = decision_table(decisions, names, id_name, nothing, digits=_digits(decisions))
+    _write(path if place is None else place(path), path, table)
 
 
 def write_columns(
@@ -198,15 +208,6 @@ def write_columns(
 ) -> None:
     """Write named columns; into the file that ``place`` gives, to land with others."""
     _write(path if place is None else place(path), path, pa.table(dict(columns)))
-
-
-def own_name(name: str, taken: set[str], renamed: dict[str, str]) -> str:
-    """Return a name for a column of ours that no column of theirs has, and take it."""
-    free = free_name(name, taken)
-    if free != name:
-        renamed[name] = free
-    taken.add(free)
-    return free
 
 
 def _digits(decisions: Decisions) -> int:

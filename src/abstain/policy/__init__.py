@@ -6,9 +6,13 @@ and a checksum that tells an edited or damaged file from a whole one.
 
 from __future__ import annotations
 
+from abstain.policy._decisions import NO_SCORE as NO_SCORE
+from abstain.policy._decisions import ColumnByNumber as ColumnByNumber
 from abstain.policy._decisions import Decisions as Decisions
 from abstain.policy._decisions import check_decisions as check_decisions
+from abstain.policy._decisions import decision_columns as decision_columns
 from abstain.policy._decisions import free_name as free_name
+from abstain.policy._decisions import gains_by_row as gains_by_row
 from abstain.policy._policy import Policy
 from abstain.policy._policy import rule_of as rule_of
 

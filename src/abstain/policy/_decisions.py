@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container
+from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -22,6 +22,12 @@ from abstain.shift import Assumption, Proportions, World
 
 if TYPE_CHECKING:
     from abstain.policy._policy import Policy
+
+#: Why a row without a score goes to a person.
+NO_SCORE = "no score"
+#: Makes a column of few distinct values, far quicker than one by one: the values, the number of
+#: that of each row, and whether there may be gaps, which are -1.
+ColumnByNumber = Callable[[NDArray[Any], IntArray, bool], Any]
 
 
 def check_decisions(decisions: Any) -> None:
@@ -328,16 +334,23 @@ class Decisions:
     @property
     def reason(self) -> NDArray[Any]:
         """Why each row is withheld or not, in words; empty for one that is simply kept."""
-        said = np.where(self.abstain, self.choice.region.describe(), "")
+        words, numbers = self.reasons
+        return words[numbers]
+
+    @property
+    def reasons(self) -> tuple[NDArray[Any], IntArray]:
+        """The reasons there are, and the number of that of each row."""
+        words, numbers = ["", self.choice.region.describe()], self.abstain.astype(np.intp)
         marks = {
-            "no score": self.missing,
+            NO_SCORE: self.missing,
             "label known": self.known,
             "over capacity": self.over_capacity,
         }
-        for words, mask in marks.items():
+        for said, mask in marks.items():
             if mask is not None:
-                said = np.where(mask, words, said)
-        return said
+                numbers[mask] = len(words)
+                words.append(said)
+        return np.array(words), numbers
 
     def judged(self, **changes: Any) -> Self:
         """Return the decisions with another outcome for the scored rows, given what changes.
@@ -358,18 +371,7 @@ class Decisions:
         begins with ``abstain_``. Scores that came as an array
         give a frame of pandas, Polars or PyArrow, the first of them that is installed.
         """
-        columns: dict[str, Any] = {
-            "abstain": self.abstain,
-            "reason": self.reason,
-            # A list, so that a gap among whole numbers or text is a gap in any kind of frame.
-            "prediction": self.prediction if self.missing is None else [*self.prediction],
-        }
-        threshold = self.choice.rule.threshold
-        if threshold is not None:
-            columns["threshold"] = np.full(len(self), threshold)
-        columns["gain"] = self.gain
-        for name, values in zip(self.classes.tolist(), self.proba.T, strict=True):
-            columns[f"p_{name}"] = values
+        columns = decision_columns(self, _by_number, gaps=self.missing is not None)
         columns = {free_name(name, self.carried): values for name, values in columns.items()}
         return to_native_frame(columns, like=self.frame, carried=self.carried, rows=self.rows)
 
@@ -428,6 +430,66 @@ class Decisions:
             "" if self.assumption is None else self.assumption.html(),
             next_steps(".to_frame()", ".report()", '.policy.save("triage.json")'),
         )
+
+
+def decision_columns(
+    decisions: Decisions,
+    by_number: ColumnByNumber,
+    *,
+    gaps: bool,
+    of_part: bool = False,
+    left_out: Container[str] = (),
+) -> dict[str, Any]:
+    """Return the columns of ``Decisions.to_frame`` by their names, wherever the rows are.
+
+    Parameters
+    ----------
+    decisions : Decisions
+        What was decided.
+    by_number : callable
+        Makes the columns of few distinct values; the others are arrays of NumPy.
+    gaps : bool
+        Whether there may be rows without a prediction.
+    of_part : bool
+        Whether these are a part of many rows, as ``Policy.rows`` decided about them. Where rows
+        are withheld as one, their gain is a figure of all rows together, which no part can tell:
+        it is NaN.
+    left_out : sequence of str
+        Columns that are not made.
+    """
+    compact, choice, n = decisions.compact, decisions.choice, len(decisions)
+    own = not of_part or gains_by_row(decisions.policy)
+    made: dict[str, Callable[[], Any]] = {
+        "abstain": lambda: decisions.abstain,
+        "reason": lambda: by_number(*decisions.reasons, False),
+        "prediction": lambda: by_number(decisions.classes, decisions.columns, gaps),
+    }
+    if choice.rule.threshold is not None:
+        made["threshold"] = lambda: np.full(n, choice.rule.threshold)
+    made["gain"] = lambda: decisions.gain if own else np.full(n, np.nan)
+    shares: list[Callable[[], Any]] = [lambda: 1.0 - compact, lambda: compact]
+    if compact.ndim == 2:
+        shares = [partial(np.ascontiguousarray, column) for column in compact.T]
+    labels = decisions.classes.tolist()
+    made |= {f"p_{label}": share for label, share in zip(labels, shares, strict=True)}
+    return {name: make() for name, make in made.items() if name not in left_out}
+
+
+def _by_number(values: NDArray[Any], numbers: IntArray, gaps: bool) -> Any:
+    """Return a column; a list where a gap among whole numbers or text is to stay one."""
+    column = values[numbers]
+    return (
+        [None if k < 0 else one for k, one in zip(numbers, column, strict=True)]
+        if gaps
+        else column
+    )
+
+
+def gains_by_row(policy: Policy) -> bool:
+    """Tell whether the gain of a row is its own, and not a share of what all rows gain."""
+    n_classes = len(policy.classes)
+    one = np.full(1 if n_classes == 2 else (1, n_classes), 1 / n_classes)
+    return policy.region.score(one, policy.rule.predict(one)) is not None
 
 
 def unknown_metric(name: str) -> str:
