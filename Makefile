@@ -30,11 +30,10 @@ test-slow: $(VENV)/.test $(VENV)/.postgres $(VENV)/.spark
 # hypothesis tests. New examples every time; all other targets try the same ones always.
 MINUTES ?= 30
 fuzz: $(VENV)/.test $(VENV)/.browser
-	$(BIN)/abstain warm-up
 	ABSTAIN_FUZZ_MINUTES=$(MINUTES) $(BIN)/python -m pytest tests -m "hypothesis and not slow" \
 	  --numprocesses 2 --dist load
 
-# Lines and branches that the tests reach. What is compiled cannot be followed and is left out.
+# Lines and branches that the tests reach.
 coverage: $(VENV)/.test $(VENV)/.browser
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -m "not slow" --numprocesses 2 --dist loadfile

@@ -26,9 +26,7 @@ ROUNDS, MOST_CALLS, ENOUGH = 2, 9, 10.0
 LONGEST = 300
 BUSY = f"import time\nend = time.monotonic() + {LONGEST}\nwhile time.monotonic() < end: pass"
 # Libraries below have threads of their own.
-ONE_THREAD = {
-    f"{library}_NUM_THREADS": "1" for library in ("ABSTAIN", "NUMBA", "OMP", "OPENBLAS", "MKL")
-}
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("ABSTAIN", "OMP", "OPENBLAS", "MKL")}
 
 
 def run() -> Iterator[Row]:

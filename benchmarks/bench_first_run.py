@@ -54,7 +54,6 @@ def _nothing_compiled(folder: Path) -> dict[str, str]:
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     return environment | {
         "PYTHONPATH": str(folder / "src"),
-        "NUMBA_CACHE_DIR": str(folder / "numba"),
         "XDG_CACHE_HOME": str(folder / "cache"),
     }
 

@@ -23,7 +23,7 @@ from .tables import write_columns
 STRIKER = r"""
 import json, os, resource, signal, sys
 from pathlib import Path
-import abstain, abstain.report, numba
+import abstain, abstain.report
 from abstain import _files
 from abstain.cli import _output, _printable, _text, _writing, _excel
 from abstain.cli import commands, run_command

@@ -30,8 +30,8 @@ from .machine import Defect, refused
 
 COMMANDS = tuple(commands.list_commands(None))
 ROWS = 40
-#: What runs an experiment, compiles or simulates, whatever its options; tried in long runs only.
-SLOW = ("demo", "doctor", "reproduce", "warm-up")
+#: What runs an experiment or simulates, whatever its options; tried in long runs only.
+SLOW = ("demo", "doctor", "reproduce")
 
 OUTPUTS = (
     "d.csv", "d.csv.gz", "d.tsv", "d.parquet", "d.xlsx", "d.txt", "d", "sub/d.csv", "no/d.csv",
@@ -114,7 +114,6 @@ BASES = {
     "demo": "--out sub",
     "doctor": "",
     "reproduce": "",
-    "warm-up": "",
 }
 
 

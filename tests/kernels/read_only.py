@@ -38,8 +38,8 @@ class Installation:
     def __init__(self, folder):
         self.folder = folder
         source = Path(abstain.__file__).parent
-        shutil.copytree(source, folder / "abstain", ignore=shutil.ignore_patterns("*.nb?"))
-        others = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "TMPDIR", "TEMP", "TMP")
+        shutil.copytree(source, folder / "abstain", ignore=shutil.ignore_patterns("__pycache__"))
+        others = ("XDG_CACHE_HOME", "TMPDIR", "TEMP", "TMP")
         self.environment = {key: os.environ[key] for key in os.environ if key not in others}
         self.environment |= {"PYTHONPATH": str(folder), "HOME": str(folder / "nowhere")}
         self.around = []

@@ -112,7 +112,7 @@ def check_level(value: float) -> float:
 
 
 def check_seed(random_state: Any, *, name: str = "random_state") -> int:
-    """Return a whole number to seed compiled sampling with; None draws a fresh one."""
+    """Return a whole number to seed sampling with; None draws a fresh one."""
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31))
     return int(check_generator(random_state, name=name).integers(2**62))

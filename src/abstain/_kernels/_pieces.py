@@ -4,7 +4,7 @@ NumPy is fast along long axes, and rows of classes are short. One class after th
 rows of a piece, is also one fixed sequence of operations for each row: a row comes out the same
 alone as in any batch.
 
-NumPy and compiled loops leave the interpreter, so plain threads are enough. They are made for
+NumPy leaves the interpreter, so plain threads are enough. They are made for
 one call and end with it: none waits or spins afterwards, a process may fork, and on a busy
 machine the threads that do run take over the work of those that do not.
 

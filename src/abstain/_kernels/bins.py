@@ -7,12 +7,9 @@ a rare class are.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from abstain._inputs import FloatArray, IntArray
-from abstain._kernels._jit import compiled
+from abstain._inputs import FloatArray, IntArray, Mask
 
 # Bins of one half of [0, 1], by the distance q from its end: of equal width from 2**-7 on, and so
 # many to each halving of q below, down to 2**-40.
@@ -23,13 +20,22 @@ _NEAREST = 2.0**-40
 _HALVINGS = 33
 _LOGARITHMIC = 1 + _HALVINGS * _PER_HALVING
 _ONE_SIDE = _LOGARITHMIC + 2**16 - _PER_HALVING
+_STEP_BITS = 20
 
 #: How many bins there are.
 N_BINS = 2 * _ONE_SIDE
 #: Into how many steps a bin is divided, for the sum of what lies in it.
-PARTS = 2**20
+PARTS = 2**_STEP_BITS
 #: Bits of what is greater than all probabilities.
 INFINITE = int(np.float64(np.inf).view(np.int64))
+
+_STEPS = _EQUAL * PARTS
+# Of the 52 bits of a number within its halving, those behind the ten that name the bin; and what
+# is before the first bin of all but the nearest.
+_BIN_BITS = 42
+_BITS_BEFORE = (1023 - 40) * _PER_HALVING - 1
+# Rows at a time: few enough that all there is of them stays in near memory.
+_AT_A_TIME = 16_384
 
 
 def bin_edges() -> tuple[FloatArray, FloatArray]:
@@ -41,122 +47,49 @@ def bin_edges() -> tuple[FloatArray, FloatArray]:
     return begin, np.diff(begin, append=0.5)
 
 
-@compiled("float64[::1], int64[::1], int64[::1], int64[::1], int64[:, ::1]")
-def _add_rows(
-    p: FloatArray, bits: IntArray, whole: IntArray, part: IntArray, cells: IntArray
-) -> None:
-    weighted = len(whole) > 0
-    for i in range(len(p)):
-        x = p[i]
-        above = x >= 0.5
-        q = 1.0 - x if above else x
-        if q >= _NEAR:
-            place = q * _EQUAL
-            inside = min(int(place), 65_535)
-            k = inside - _PER_HALVING + _LOGARITHMIC
-        elif q >= _NEAREST:
-            mantissa, exponent = math.frexp(q)
-            place = (2.0 * mantissa - 1.0) * _PER_HALVING
-            inside = int(place)
-            k = 1 + (exponent + 39) * _PER_HALVING + inside
-        else:
-            place = q / _NEAREST
-            inside = 0
-            k = 0
-        # Rounded so that the mean of equal rows is never above them.
-        rest = int((place - inside) * PARTS)
-        if above:
-            k = 2 * _ONE_SIDE - 1 - k
-            if rest < (place - inside) * PARTS:
-                rest += 1
-        if weighted:
-            if whole[i] == 0 and part[i] == 0:
-                continue
-            cells[k, 0] += whole[i]
-            cells[k, 1] += whole[i] * rest
-            cells[k, 4] += part[i]
-            cells[k, 5] += part[i] * rest
-        else:
-            cells[k, 0] += 1
-            cells[k, 1] += rest
-        # No probability is negative, so their bits are in their order; but for a negative zero.
-        end = bits[i] if x > 0.0 else 0
-        if end < cells[k, 2]:
-            cells[k, 2] = end
-        if end > cells[k, 3]:
-            cells[k, 3] = end
+def places(p: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return the bin of each probability, and its steps into the bin from the outer edge.
+
+    Steps are rounded so that the mean of equal rows is never above them.
+    """
+    above = p >= 0.5
+    # The distance from the end, negative for the upper half: all of this is exact.
+    apart = (p - above) * _STEPS
+    steps = np.abs(np.floor(apart)).astype(np.int64)
+    inside = np.minimum(np.abs(apart).astype(np.int64) >> _STEP_BITS, 2**16 - 1)
+    steps -= inside << _STEP_BITS
+    bins = inside + (_LOGARITHMIC - _PER_HALVING)
+    near = np.flatnonzero(bins < _LOGARITHMIC)
+    if len(near):
+        bins[near], steps[near] = _near_places(p[near], above[near])
+    np.subtract(N_BINS - 1, bins, out=bins, where=above)
+    return bins, steps
 
 
-@compiled("int64[:, ::1], int64[:, ::1]")
+def _near_places(p: FloatArray, above: Mask) -> tuple[IntArray, IntArray]:
+    """Return the bins, counted from the end, and the steps of rows near an end.
+
+    The bits of a number are the number of its halving, its bin in there, and the rest.
+    """
+    q = np.where(above, 1.0 - p, p) + 0.0
+    bits = q.view(np.int64)
+    bins = (bits >> _BIN_BITS) - _BITS_BEFORE
+    steps = (bits >> (_BIN_BITS - _STEP_BITS)) & (PARTS - 1)
+    left = bits & (2 ** (_BIN_BITS - _STEP_BITS) - 1) > 0
+    nearest = bins < 1
+    place = q[nearest] * (PARTS / _NEAREST)
+    bins[nearest], steps[nearest] = 0, place.astype(np.int64)
+    left[nearest] = place > steps[nearest]
+    steps += left & above
+    return bins, steps
+
+
 def merge_cells(cells: IntArray, other: IntArray) -> None:
     """Add other cells to some, in place."""
-    for k in range(len(cells)):
-        if other[k, 3] < 0:
-            continue
-        cells[k, 0] += other[k, 0]
-        cells[k, 1] += other[k, 1]
-        cells[k, 2] = min(cells[k, 2], other[k, 2])
-        cells[k, 3] = max(cells[k, 3], other[k, 3])
-        for j in range(4, other.shape[1]):
-            cells[k, j] += other[k, j]
-
-
-@compiled("int64[:, ::1], int64[::1], int64[::1], int64[:, ::1]")
-def _gather_cells(cells: IntArray, at: IntArray, columns: IntArray, out: IntArray) -> None:
-    for i in range(len(at)):
-        for j in range(len(columns)):
-            out[j, i] = cells[at[i], columns[j]]
-
-
-def gather_cells(cells: IntArray, at: IntArray, columns: IntArray) -> IntArray:
-    """Return some columns of some cells, each in a row."""
-    out: IntArray = np.empty((len(columns), len(at)), dtype=np.int64)
-    _gather_cells(cells, at, columns, out)
-    return out
-
-
-@compiled("int64[::1], int64[:, ::1], float64[:, ::1], float64[::1], int64, int64[:, ::1]")
-def _place_cells(
-    at: IntArray, sums: IntArray, ends: FloatArray, edges: FloatArray, unit: int, cells: IntArray
-) -> int:
-    last = -1
-    for i in range(len(at)):
-        k, low, high = at[i], ends[0, i], ends[1, i]
-        if k <= last or k >= len(cells):
-            return 1
-        last = k
-        if not (0.0 <= low <= high <= 1.0 and edges[k] <= low and high <= edges[k + 1]):
-            return 2
-        whole, steps = sums[0, i], sums[1, i]
-        if whole < 0 or whole >= 2**42 or steps < 0:
-            return 3
-        if len(sums) == 2:
-            if whole == 0 or steps > whole * PARTS:
-                return 3
-        else:
-            part, rest = sums[2, i], sums[3, i]
-            if not (0 <= part < unit and 0 <= rest < unit) or steps > (whole + 1) * PARTS:
-                return 3
-            cells[k, 4], cells[k, 5] = part, rest
-        cells[k, 0], cells[k, 1] = whole, steps
-    return 0
-
-
-def place_cells(
-    at: IntArray, sums: IntArray, ends: FloatArray, edges: FloatArray, unit: int, cells: IntArray
-) -> int:
-    """Put sums and ends of bins into their cells, unless no rows can have them.
-
-    Returns
-    -------
-    int
-        0; 1 if the bins are no ascending numbers of bins; 2 if ends are not those of rows in the
-        bin; 3 if sums cannot be.
-    """
-    found = _place_cells(at, sums, ends, edges, unit, cells)
-    if not found:
-        cells[at, 2:4] = (ends.T + 0.0).view(np.int64)
-    return found
+    sums = np.r_[0, 1, 4 : other.shape[1]]
+    cells[:, sums] += other[:, sums]
+    np.minimum(cells[:, 2], other[:, 2], out=cells[:, 2])
+    np.maximum(cells[:, 3], other[:, 3], out=cells[:, 3])
 
 
 def empty_cells(*, weighted: bool) -> IntArray:
@@ -184,4 +117,23 @@ def add_to_cells(p: FloatArray, whole: IntArray, part: IntArray, cells: IntArray
     cells : ndarray of int, shape (N_BINS, 4 or 6)
         As ``empty_cells`` makes them.
     """
-    _add_rows(p, p.view(np.int64), whole, part, cells)
+    for begin in range(0, len(p), _AT_A_TIME):
+        rows = slice(begin, begin + _AT_A_TIME)
+        _add_some(p[rows], whole[rows], part[rows], cells)
+
+
+def _add_some(p: FloatArray, whole: IntArray, part: IntArray, cells: IntArray) -> None:
+    if whole.size:
+        counts = (whole > 0) | (part > 0)
+        p, whole, part = p[counts], whole[counts], part[counts]
+    bins, steps = places(p)
+    if whole.size:
+        np.add.at(cells[:, 4], bins, part)
+        np.add.at(cells[:, 5], bins, part * steps)
+        steps *= whole
+    np.add.at(cells[:, 0], bins, whole if whole.size else 1)
+    np.add.at(cells[:, 1], bins, steps)
+    # No probability is negative, so their bits are in their order; but for a negative zero.
+    bits = (p + 0.0).view(np.int64)
+    np.minimum.at(cells[:, 2], bins, bits)
+    np.maximum.at(cells[:, 3], bins, bits)

@@ -13,7 +13,7 @@ from abstain.cli._output import emit
 if TYPE_CHECKING:
     from abstain import Policy
 
-CORE = ("numpy", "scipy", "scikit-learn", "numba")
+CORE = ("numpy", "scipy", "scikit-learn")
 EXTRAS = {
     "cli": ("click", "narwhals", "pyarrow"),
     "dataframes": ("narwhals",),
@@ -39,7 +39,6 @@ def _facts() -> dict[str, Any]:
 
     from abstain import __version__
     from abstain._kernels._pieces import n_threads
-    from abstain.cli._warm_up import cache_facts
 
     return {
         "abstain": __version__,
@@ -51,7 +50,6 @@ def _facts() -> dict[str, Any]:
             for extra, packages in EXTRAS.items()
         },
         "threads": n_threads(),
-        "cache": cache_facts(),
         "check": _check(),
     }
 
@@ -99,20 +97,10 @@ def _saved_and_loaded(policy: Policy) -> tuple[Policy, str]:
         return Policy.load(Path(name) / "policy.json"), "save, load"
 
 
-def _cache_in_words(cache: dict[str, Any]) -> str:
-    """Return where compiled code is kept, in words."""
-    if cache["folder"] is None:
-        return "no folder can be written, so code is compiled anew: set NUMBA_CACHE_DIR"
-    warm = "warm" if cache["warm"] else "cold (abstain warm-up compiles ahead)"
-    can = "writable" if cache["writable"] else "read-only"
-    return f"{cache['folder']} ({cache['set_by']}), {can}, {warm} for {cache['cpu']}"
-
-
 def _lines(found: dict[str, Any]) -> list[str]:
     lines = [f"abstain {found['abstain']}, Python {found['python']}, {found['system']}"]
     lines += [f"  {name:<14} {number}" for name, number in found["core"].items()]
     lines.append(f"  {'threads':<14} {found['threads']}")
-    lines.append(f"  {'cache':<14} {_cache_in_words(found['cache'])}")
     lines.append("Extras")
     for extra, packages in found["extras"].items():
         missing = [name for name, number in packages.items() if number is None]

@@ -43,7 +43,6 @@ NAMES = (
     "reproduce",
     "run",
     "shift",
-    "warm-up",
 )
 
 

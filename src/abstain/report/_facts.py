@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 # 4: what may have happened, with what each world would say, in place of one alternative.
 SCHEMA_VERSION = 4
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+_PACKAGES = ("numpy", "scipy", "scikit-learn")
 
 
 def facts_of(report: Report) -> dict[str, Any]:

@@ -22,9 +22,7 @@ from abstain._kernels.bins import (
     add_to_cells,
     bin_edges,
     empty_cells,
-    gather_cells,
     merge_cells,
-    place_cells,
 )
 from abstain.summaries._atoms import Atoms
 from abstain.summaries._fixed import UNIT, FixedWeights
@@ -99,7 +97,7 @@ class Bins:
         """
         at = self.filled
         columns = np.array([0, 1, *range(4, self.cells.shape[1]), 2, 3])
-        found = gather_cells(self.cells, at, columns)
+        found = np.ascontiguousarray(self.cells[at][:, columns].T)
         return at, found[:-2], found[-2:].view(np.float64)
 
     @property
@@ -153,21 +151,41 @@ class Bins:
         n = len(at)
         if sums.shape != (4 if weighted else 2, n) or ends.shape != (2, n) or at.shape != (n,):
             raise ValueError("its arrays do not fit each other")
-        cells = empty_cells(weighted=weighted)
-        # Copies: what bytes hold cannot be written to, and so is of another type.
-        own = sums.copy(), ends.copy()
-        wrong = place_cells(at.astype(np.int64), *own, _edges(), UNIT, cells)
+        wrong = _what_is_wrong(at, sums, ends)
         if wrong:
-            raise ValueError(_WRONG[wrong])
+            raise ValueError(wrong)
+        cells = empty_cells(weighted=weighted)
+        cells[at, :2], cells[at, 4:] = sums[:2].T, sums[2:].T
+        cells[at, 2:4] = (ends.T + 0.0).view(np.int64)
         return cls(cells)
 
 
-_WRONG = (
-    "",
-    "its bins are not ascending numbers of bins",
-    "its ends are none of rows in their bins",
-    "its sums are none that rows can have",
-)
+def _what_is_wrong(at: IntArray, sums: IntArray, ends: FloatArray) -> str:
+    """Return what no rows can have among bins that came from elsewhere; empty if they can.
+
+    Parameters
+    ----------
+    at : ndarray of shape (n,)
+        Which bins they are.
+    sums : ndarray of shape (2 or 4, n)
+        Their weight and steps, and what is left of both in units that are no whole numbers.
+    ends : ndarray of shape (2, n)
+        The least and the greatest probability of each.
+    """
+    if not (np.diff(at, prepend=-1) > 0).all() or (at >= N_BINS).any():
+        return "its bins are not ascending numbers of bins"
+    (low, high), edges = ends, _edges()
+    inside = (edges[at] <= low) & (high <= edges[at + 1])
+    if not (inside & (low >= 0.0) & (low <= high) & (high <= 1.0)).all():
+        return "its ends are none of rows in their bins"
+    whole, steps = sums[:2]
+    possible = (whole >= 0) & (whole < 2**42) & (steps >= 0)
+    if len(sums) == 2:
+        possible &= (whole > 0) & (steps <= whole * PARTS)
+    else:
+        possible &= ((sums[2:] >= 0) & (sums[2:] < UNIT)).all(axis=0)
+        possible &= steps <= (whole + 1) * PARTS
+    return "" if possible.all() else "its sums are none that rows can have"
 
 
 @cache
