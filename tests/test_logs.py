@@ -6,15 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import abstain
 from abstain import Abstainer, Policy
-from abstain._logs import logger, repeated_work
 from abstain.datasets import screening_clinic
+from abstain.evaluation import Dataset, compare
 
 PACKAGE = Path(abstain.__file__).parent
-MODULES = sorted(PACKAGE.rglob("*.py"))
 # What users listen to keeps the name it has had.
 NAMED = {"deciding": "flow"}
 FLOW = """
@@ -82,32 +82,45 @@ def test_the_reasons_are_for_those_who_debug(clinic, caplog):
     assert said[-1] == "applied to 1 rows"
 
 
-def test_what_is_done_many_times_over_is_for_those_too(caplog):
-    room = logger("flow")
-    with caplog.at_level(logging.INFO, logger="abstain"), repeated_work():
-        room.info("one of a hundred")
-    assert not caplog.records
-    with caplog.at_level(logging.DEBUG, logger="abstain"), repeated_work():
-        room.info("one of a hundred")
-    assert len(caplog.records) == 1
+def test_what_is_done_many_times_over_is_for_those_too(clinic, caplog):
+    scores = [1 / (1 + np.exp(-one)) for one in (clinic.scores_val, clinic.scores_target)]
+    data = Dataset(scores[0], clinic.y_val, scores[1], clinic.y_target)
+    heard = {}
+    for level in (logging.INFO, logging.DEBUG):
+        caplog.clear()
+        with caplog.at_level(level, logger="abstain"):
+            compare(["entropy"], data, "accuracy", [0.1], repeats=2, progress=False)
+        heard[level] = {one.name for one in caplog.records if one.levelno == logging.INFO}
+    assert "abstain.flow" in heard[logging.DEBUG] - heard[logging.INFO]
 
 
-def calls(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+@pytest.fixture(scope="module")
+def calls():
+    """Every call in the package: where, what of, and the call."""
+    return [
+        (path.relative_to(PACKAGE), ast.unparse(node.func), node)
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+    ]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_everything_is_said_in_one_style(path):
-    """No printing; loggers come from one place; texts are put together only if someone listens."""
-    room = path.relative_to(PACKAGE).parts[0].removesuffix(".py").lstrip("_")
-    for call in calls(path):
-        name = ast.unparse(call.func)
-        assert name != "print"
-        if name == "logger":
-            assert ast.literal_eval(call.args[0]) == NAMED.get(room, room)
-        elif name.startswith("_logger."):
-            assert name in {"_logger.debug", "_logger.info", "_logger.warning"}
-            assert isinstance(call.args[0], ast.Constant), ast.unparse(call)
-        elif name == "logging.getLogger":
-            assert path.stem in {"_logs", "_verbose"}
+def test_nothing_is_printed(calls):
+    assert not [str(path) for path, name, _ in calls if name == "print"]
+
+
+def test_loggers_come_from_one_place_and_are_called_after_their_room(calls):
+    asked = {path.stem for path, name, _ in calls if name == "logging.getLogger"}
+    assert asked == {"_logs", "_verbose"}
+    made = [(path.parts[0], ast.literal_eval(call.args[0]))
+            for path, name, call in calls if name == "logger"]  # fmt: skip
+    assert len(made) > 10
+    for part, called in made:
+        room = part.removesuffix(".py").lstrip("_")
+        assert called == NAMED.get(room, room)
+
+
+def test_texts_are_put_together_only_if_someone_listens(calls):
+    said = [(str(path), name, call) for path, name, call in calls if name.startswith("_logger.")]
+    assert {name for _, name, _ in said} <= {"_logger.debug", "_logger.info", "_logger.warning"}
+    assert not [path for path, _, call in said if not isinstance(call.args[0], ast.Constant)]
