@@ -114,7 +114,7 @@ def test_loggers_come_from_one_place_and_are_called_after_their_room(calls):
     assert asked == {"_logs", "_verbose"}
     made = [(path.parts[0], ast.literal_eval(call.args[0]))
             for path, name, call in calls if name == "logger"]  # fmt: skip
-    assert len(made) > 10
+    assert made
     for part, called in made:
         room = part.removesuffix(".py").lstrip("_")
         assert called == NAMED.get(room, room)
