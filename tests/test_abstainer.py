@@ -272,3 +272,29 @@ def test_classes_that_scores_do_not_tell_apart_are_named():
     abstainer.fit(scores, names[y], classes=names)
     with pytest.raises(NotIdentifiable, match="These columns are the classes 'flu', 'cold'"):
         abstainer.decide(scores)
+
+
+def test_percentages_are_taken_and_kept_as_numbers():
+    rng = np.random.default_rng(0)
+    p = rng.random(400)
+    y = (rng.random(400) < p).astype(int)
+    found = Abstainer("accuracy", budget="15%").fit(p, y).decide(p)
+    assert found.abstain.sum() == 60
+    assert found.policy.selection.budget == 0.15
+    reached = Abstainer("accuracy", target={"accuracy": "80%"}).fit(p, y).decide(p)
+    assert reached.policy.selection.target == {"accuracy": 0.8}
+
+
+@pytest.mark.parametrize("weight", [None, np.arange(1.0, 7.0)])
+def test_a_budget_next_to_everything_leaves_a_row(weight):
+    p = np.linspace(0.1, 0.9, 6)
+    found = Abstainer("accuracy", budget=1 - 1e-10, calibration="identity", shift="none")
+    decided = found.fit(p, (p > 0.5).astype(int)).decide(p, weight)
+    assert 0 < decided.abstain.sum() < 6
+
+
+def test_a_prior_range_that_is_no_pair_is_named():
+    p = np.linspace(0.1, 0.9, 60)
+    abstainer = Abstainer("accuracy", target=0.7, confidence=0.9, prior_range=3)
+    with pytest.raises(ValueError, match=r"`prior_range` must be a pair.*got 3"):
+        abstainer.fit(p, (p > 0.5).astype(int))

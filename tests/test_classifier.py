@@ -258,3 +258,20 @@ def test_a_search_over_the_budget_responds_to_it(blobs_of_two):
         classifier.set_params(cost=Cost(0.4)), {"estimator__C": [0.1, 1.0]}, cv=2
     ).fit(X, y)
     assert np.isfinite(by_cost.cv_results_["mean_test_score"]).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"estimator": "logistic"}, TypeError, "`estimator` must be a classifier"),
+        ({"cv": 1}, ValueError, "`cv` must be at least 2"),
+        ({"y": np.linspace(0, 1, 200)}, ValueError, "`y` must be classes; it has fractions"),
+        ({"y": np.arange(10) % 2}, ValueError, "`X` has 200, `y` 10"),
+    ],
+)
+def test_what_is_wrong_is_said_by_its_name(changes, error, message):
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    given = {"estimator": LogisticRegression(), "cv": 5, "y": np.arange(200) % 2} | changes
+    classifier = AbstainingClassifier(given["estimator"], budget=0.2, cv=given["cv"])
+    with pytest.raises(error, match=message):
+        classifier.fit(X, given["y"])

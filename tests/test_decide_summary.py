@@ -248,3 +248,12 @@ def test_what_a_summary_cannot_serve_is_refused():
         by_parts(fitted("auroc"), nothing, 1, missing="refer")
     with pytest.raises(ValueError, match="smaller count"):
         by_parts(fitted("auroc", budget=30_000), NEW)
+
+
+def test_a_random_order_of_rows_is_not_one_of_bins():
+    abstainer = fitted("accuracy", score="random")
+    with pytest.raises(ValueError, match="holds bins of rows"):
+        abstainer.decide_summary(abstainer.summarise(NEW))
+    of_ten = fitted("accuracy", VAL10, Y_VAL10, score="random")
+    policy = of_ten.decide_summary(of_ten.summarise(NEW10))
+    assert policy.rows(NEW10).abstain.sum() == 0.15 * len(NEW10)

@@ -37,7 +37,7 @@ from abstain._logs import logger, stopwatch
 from abstain._numerics import Parameters, clone, raise_not_fitted
 from abstain._summariser import Summariser
 from abstain.calibration import Calibrator
-from abstain.certificates import check_confidence, split_for_certificate
+from abstain.certificates import check_confidence, check_prior_range, split_for_certificate
 from abstain.deciding import (
     Batch,
     Given,
@@ -416,6 +416,11 @@ class Abstainer(Parameters):
                 '`score` "dropout-variance" is of draws for each row, which a summary does not '
                 "hold. Use decide(), or another score."
             )
+        if self.score == "random" and summary.n_classes == 2:
+            raise ValueError(
+                '`score` "random" is a number for each row, and a summary of two classes holds '
+                "bins of rows. Use decide(), or another score."
+            )
         n_all = summary.n_rows + summary.n_missing
         selection = self._after_referred(
             summary.n_missing,
@@ -544,6 +549,7 @@ class Abstainer(Parameters):
             )
         if self.cost is not None:
             self.cost.check_n_classes(n_classes)
+        check_prior_range(self.prior_range, n_classes)
 
     def _check_parameters(self, metric: Metric) -> None:
         self._selection.check(metric)

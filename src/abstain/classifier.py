@@ -46,6 +46,7 @@ from abstain._inputs import (
     check_sample_weight,
     label_array,
     read_scores,
+    shown,
 )
 from abstain.abstainer import Abstainer
 from abstain.calibration import Calibrator
@@ -176,9 +177,25 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        if not hasattr(self.estimator, "fit") or not hasattr(self.estimator, "get_params"):
+            raise TypeError(
+                f"`estimator` must be a classifier of scikit-learn's kind, with fit and "
+                f"get_params; got {shown(self.estimator)}."
+            )
         y = _all_labelled(y)
-        check_classification_targets(y)
         labels: NDArray[Any] = column_or_1d(y, warn=True)
+        if labels.dtype.kind == "f" and (labels % 1 != 0).any():
+            # The first words are those scikit-learn's checks look for.
+            raise ValueError(
+                f"Unknown label type: continuous. `y` must be classes; it has fractions such as "
+                f"{float(labels[labels % 1 != 0][0]):g}, as of a regression."
+            )
+        check_classification_targets(y)
+        n_rows = getattr(X, "shape", [None])[0]
+        if n_rows is not None and n_rows != len(labels):
+            raise ValueError(
+                f"`X` and `y` must have as many rows; `X` has {n_rows}, `y` {len(labels)}."
+            )
         X, labels = indexable(X, labels)
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, X)
         self.classes_ = np.unique(labels)
@@ -357,6 +374,11 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if not isinstance(self.cv, int):
             splits: Iterable[Any] = check_cv(self.cv, y, classifier=True).split(X, y)
             return splits
+        if self.cv < 2:
+            raise ValueError(
+                f"`cv` must be at least 2, as a row is scored by a model that did not see it; "
+                f"got {self.cv}."
+            )
         fewest = int(np.unique(y, return_counts=True)[1].min())
         if fewest < 2:
             raise ValueError(

@@ -222,3 +222,12 @@ def test_threads_do_not_change_the_derivatives(monkeypatch):
 def test_auto_by_name_is_told_whether_a_shift_is_estimated():
     assert calibration.get("auto", scale="logits").estimating_shift
     assert not calibration.get("auto", scale="logits", estimating_shift=False).estimating_shift
+
+
+def test_dirichlet_of_a_class_that_is_certain_in_every_row():
+    y = np.arange(60) % 3
+    scores = np.tile([80.0, 40.0, 0.0], (60, 1)) + np.eye(3)[y]
+    proba = DirichletCalibration(scale="logits").fit(scores, y).predict_proba(scores)
+    np.testing.assert_allclose(proba.sum(axis=0) / 60, 1 / 3, atol=0.02)
+    certain = DirichletCalibration(scale="logits").fit(np.eye(3)[[0] * 60] * 800, y)
+    np.testing.assert_allclose(certain.predict_proba(scores).sum(axis=1), 1)

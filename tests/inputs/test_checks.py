@@ -155,3 +155,14 @@ def test_a_seed_repeats_and_a_wrong_one_is_an_error():
     assert check_seed(np.random.RandomState(0)) == check_seed(np.random.RandomState(0))
     with pytest.raises(ValueError, match="`random_state` must be"):
         check_seed("seven")
+
+
+def test_a_percentage_is_that_very_fraction():
+    assert check_budget("15%") == 0.15
+    assert check_budget(" 7.5 % ") == 0.075
+    with pytest.raises(ValueError, match=r"no number, such as 0\.15 or 15%"):
+        check_budget("many%")
+    with pytest.raises(TypeError, match="`budget` must be a number; got"):
+        check_budget("0.15")
+    with pytest.raises(ValueError, match="fraction in"):
+        check_budget("100%")

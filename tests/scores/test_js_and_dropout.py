@@ -135,3 +135,8 @@ def test_dropout_variance_through_the_whole_flow(clinic):
 def test_class_thresholds_are_not_a_score():
     with pytest.raises(ValueError, match="needs the labelled validation data"):
         choose_by_score("class-thresholds", np.ones((2, 2)) / 2, 1)
+
+
+def test_draws_that_are_none_are_named():
+    with pytest.raises(TypeError, match="`samples` must be draws"):
+        dropout_variance(None)

@@ -120,3 +120,17 @@ def test_false_alarms_and_detections(k, n_source, n_target):
     assert rates[1] > 0.95
     assert rates[2] == pytest.approx(0.05, abs=0.025)
     assert rates[3] > 0.8
+
+
+@pytest.mark.parametrize("function", [check_label_shift, detect_shift])
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [(["a"], "name each of the 2 score columns; got 1"), (["a", None], "no label"),
+     (["a", "a"], "distinct"), (["a", object()], "must be text")],
+)  # fmt: skip
+def test_classes_are_labels_of_the_columns(function, classes, message):
+    p = np.linspace(0.01, 0.99, 100)
+    proba = np.column_stack([1 - p, p])
+    more = [(p > 0.5).astype(int)] if function is check_label_shift else []
+    with pytest.raises((ValueError, TypeError), match=message):
+        function(proba, proba, *more, classes=classes)

@@ -95,3 +95,14 @@ def test_compressed_atoms_keep_the_masses_and_stay_small():
     assert small.positive.sum() == pytest.approx(atoms.positive.sum())
     assert small.positive.max() <= 0.02 * small.positive.sum()
     assert atoms.compressed(5000)[0] is atoms
+
+
+def test_a_window_before_an_atom_at_one_does_not_take_it_in():
+    atoms = Atoms(
+        np.array([0.5, 0.75, 1.0]),
+        np.array([1.0, 1.0, 300.0]),
+        np.array([0.5, 0.8, 300.0]),
+        np.array([0.75, 1.0, 1.0]),
+    )
+    assert atoms.ends(0, 2) == (0.5, np.nextafter(1.0, 0.0))
+    assert atoms.ends(1, 3) == (0.75, 1.0)

@@ -33,6 +33,7 @@ from abstain._inputs._frames import to_native_frame as to_native_frame
 from abstain._inputs._labels import check_classes as check_classes
 from abstain._inputs._labels import check_labels as check_labels
 from abstain._inputs._labels import codes_of as codes_of
+from abstain._inputs._labels import column_labels as column_labels
 from abstain._inputs._labels import distinct_labels as distinct_labels
 from abstain._inputs._labels import gaps_in as gaps_in
 from abstain._inputs._labels import label_array as label_array
@@ -49,8 +50,10 @@ from abstain._inputs._numbers import check_level as check_level
 from abstain._inputs._numbers import check_number as check_number
 from abstain._inputs._numbers import check_seed as check_seed
 from abstain._inputs._numbers import check_whole as check_whole
+from abstain._inputs._numbers import from_percent as from_percent
 from abstain._inputs._numbers import is_whole as is_whole
 from abstain._inputs._numbers import number as number
+from abstain._inputs._numbers import read_fraction as read_fraction
 from abstain._inputs._numbers import shown as shown
 from abstain._inputs._numbers import whole_rows as whole_rows
 from abstain._inputs._order import ClassOrder as ClassOrder

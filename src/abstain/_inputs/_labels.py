@@ -174,15 +174,7 @@ def check_classes(
     them is positive.
     """
     if classes is not None:
-        given = label_array(classes, "classes")
-        if len(set(given.tolist())) != len(given):
-            raise ValueError(f"`classes` must be distinct; got {listed(given)}.")
-        _check_names(given, "classes")
-        if len(given) != n_columns:
-            raise ValueError(
-                f"`classes` must name each of the {n_columns} score columns; got {len(given)}."
-            )
-        return given
+        return column_labels(classes, n_columns)
     distinct = _sorted_distinct(labels)
     _check_names(distinct, name)
     if len(distinct) == 1:
@@ -205,6 +197,21 @@ def check_classes(
         f"The scores have {n_columns} columns but `{name}` has {len(distinct)} distinct labels "
         f"({listed(distinct)}). Pass classes=[...] with the label of each column, in order."
     )
+
+
+def column_labels(classes: Sequence[Any] | NDArray[Any] | None, n_columns: int) -> NDArray[Any]:
+    """Return the label of each column as it is given, or its number."""
+    if classes is None:
+        return np.arange(n_columns)
+    given = label_array(classes, "classes")
+    if len(set(given.tolist())) != len(given):
+        raise ValueError(f"`classes` must be distinct; got {listed(given)}.")
+    _check_names(given, "classes")
+    if len(given) != n_columns:
+        raise ValueError(
+            f"`classes` must name each of the {n_columns} score columns; got {len(given)}."
+        )
+    return given
 
 
 def told_positive(classes: NDArray[Any]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -129,8 +130,34 @@ def check_generator(random_state: Any, *, name: str = "random_state") -> np.rand
         ) from error
 
 
+def read_fraction(text: str) -> float:
+    """Read a number that may be written as a percentage: ``0.15`` or ``15%``."""
+    percent = text.strip().endswith("%")
+    digits = text.strip().removesuffix("%").strip()
+    try:
+        value = float(digits)
+    except ValueError as error:
+        point = digits.replace(",", ".", 1)
+        hint = f"; write {point}" if point.replace(".", "", 1).isdigit() else ""
+        raise ValueError(f"{text!r} is no number{hint}, such as 0.15 or 15%.") from error
+    if not percent or not math.isfinite(value):
+        return value
+    try:
+        # Divided in decimals, so that 15% is the very number 0.15.
+        return float(Decimal(digits).scaleb(-2))
+    except ArithmeticError:  # next to nothing
+        return value / 100
+
+
+def from_percent(value: Any) -> Any:
+    """Return the number that a text such as "15%" stands for; anything else as it is."""
+    percent = isinstance(value, str) and value.rstrip().endswith("%")
+    return read_fraction(value) if percent else value
+
+
 def number(value: Any, name: str) -> float:
     """Return a number as a float; what has no place among them is refused by name."""
+    value = from_percent(value)
     strange = isinstance(value, bool | np.complexfloating | np.timedelta64)
     if strange or not isinstance(value, int | float | np.number):
         raise TypeError(f"`{name}` must be a number; got {shown(value)}.")

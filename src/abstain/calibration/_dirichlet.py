@@ -14,6 +14,8 @@ from abstain.calibration._base import PRIOR_ROWS, RegularisedCalibrator, smoothe
 
 # A faint pull of the diagonal to 1 settles what scores without an error leave open.
 _DIAGONAL = 1e-6
+# Mean squares below this are nothing: their share would be no number.
+_NO_SIZE = 1e-200
 
 
 class DirichletCalibration(RegularisedCalibrator):
@@ -144,6 +146,8 @@ def _whitening(logs: FloatArray, share: FloatArray) -> FloatArray:
     moments[:k, :k] = np.einsum("xi,x,xj->ij", logs, share, logs)
     moments[:k, k] = moments[k, :k] = share @ logs
     moments[k, k] = 1.0
-    moments += 1e-9 * np.diag(np.diag(moments))
+    sizes = np.diag(moments)
+    # A class that is certain in every row has logarithms of 0, which move nothing.
+    moments += np.diag(np.where(sizes > _NO_SIZE, 1e-9 * sizes, 1.0))
     inverse: FloatArray = linalg.solve_triangular(np.linalg.cholesky(moments).T, np.eye(k + 1))
     return inverse

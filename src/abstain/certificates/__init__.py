@@ -7,5 +7,6 @@ from abstain.certificates._certificate import check_confidence as check_confiden
 from abstain.certificates._certificate import split_for_certificate as split_for_certificate
 from abstain.certificates._certified_search import certified_choice as certified_choice
 from abstain.certificates._certified_search import claims_of as claims_of
+from abstain.certificates._worst_case import check_prior_range as check_prior_range
 
 __all__ = ["Bound", "Certificate", "Evidence", "certify"]

@@ -347,8 +347,8 @@ def bound_of(
             return Bound(float(lower.mean()), float((hits / kept).mean()), total)
     if not isinstance(metric, BaseConfusionMetric):
         raise ValueError(
-            f"{metric.name} cannot be certified. What can: sensitivity and specificity, "
-            f"balanced-accuracy, auroc, and any metric of the confusion matrix."
+            f"`metric` {metric.name!r} cannot be certified. What can: sensitivity and "
+            f"specificity, balanced-accuracy, auroc, and any metric of the confusion matrix."
         )
     box = check_prior_range(prior_range, n_classes)
     value = worst_case(metric, evidence.counts, error, box)

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -83,21 +81,9 @@ def _metrics(names: tuple[str, ...]) -> tuple[Any, ...]:
 
 def fraction(text: str) -> float:
     """Read a number that may be written as a percentage: ``0.15`` or ``15%``."""
-    percent = text.strip().endswith("%")
-    number = text.strip().removesuffix("%").strip()
-    try:
-        value = float(number)
-    except ValueError as error:
-        point = number.replace(",", ".", 1)
-        hint = f"; write {point}" if point.replace(".", "", 1).isdigit() else ""
-        raise ValueError(f"{text!r} is no number{hint}, such as 0.15 or 15%.") from error
-    if not percent or not isfinite(value):
-        return value
-    try:
-        # Divided in decimals, so that 15% is the very number 0.15.
-        return float(Decimal(number).scaleb(-2))
-    except ArithmeticError:  # next to nothing
-        return value / 100
+    from abstain._inputs import read_fraction
+
+    return read_fraction(text)
 
 
 def _level(text: str) -> float:

@@ -12,7 +12,15 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._inputs import FloatArray, Scale, as_proba, check_priors, check_proba, check_scores
+from abstain._inputs import (
+    FloatArray,
+    Scale,
+    as_proba,
+    check_priors,
+    check_proba,
+    check_scores,
+    shown,
+)
 from abstain._kernels.row_hash import row_numbers
 from abstain._kernels.softmax import scaled_softmax
 
@@ -207,6 +215,10 @@ def dropout_variance(samples: Iterable[ArrayLike]) -> FloatArray:
     [0.01, 0.0]
     """
     mean, squares, count = np.empty(0), np.empty(0), 0
+    if not isinstance(samples, Iterable):
+        raise TypeError(
+            f"`samples` must be draws of the same rows' probabilities; got {shown(samples)}."
+        )
     for sample in samples:
         proba = check_proba(sample, name="samples")
         if count == 0:

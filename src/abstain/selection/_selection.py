@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from abstain import metrics, scores
-from abstain._inputs import FloatArray, IntArray, Mask, check_budget, whole_rows
+from abstain._inputs import FloatArray, IntArray, Mask, check_budget, from_percent, whole_rows
 from abstain.metrics import BudgetCurve, Decision, Metric, check_decision
 from abstain.regions import Choice, Region, ScoreThreshold, score_threshold
 from abstain.rules import Argmax, DecisionRule
@@ -63,6 +63,14 @@ class Selection:
     cost: Cost | None = None
     score: Score | None = None
     decision: Decision = "auto"
+
+    def __post_init__(self) -> None:
+        """Take what is written as a percentage for the number it is."""
+        target = self.target
+        if isinstance(target, Mapping):
+            target = {name: from_percent(value) for name, value in target.items()}
+        object.__setattr__(self, "budget", from_percent(self.budget))
+        object.__setattr__(self, "target", from_percent(target))
 
     def check(self, metric: Metric) -> None:
         """Raise if the parameters do not go together or are not what they should be."""

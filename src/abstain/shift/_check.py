@@ -20,6 +20,7 @@ from abstain._inputs import (
     check_labels,
     check_proba,
     check_sample_weight,
+    column_labels,
 )
 from abstain.exceptions import AssumptionWarning, warn_user
 from abstain.shift._cells import Cells
@@ -206,7 +207,7 @@ def check_label_shift(
         LabelledSummary(source, codes, weight_source),
         RowSummary(target, weight_target),
         level=accepted,
-        classes=classes,
+        classes=column_labels(classes, k).tolist(),
     )
     if warn and not result.fits:
         warn_user(result.summary(), AssumptionWarning)

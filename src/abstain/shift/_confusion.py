@@ -255,6 +255,9 @@ def _pulled_to_zero(matrix: FloatArray, aim: FloatArray, strength: float) -> Flo
     against = np.linalg.lstsq(matrix.T, strength * exact / size, rcond=None)[0]
     if (exact >= -1).all() and np.linalg.norm(against) <= 1:
         return exact
+    # Nor does it leave the corner of the pull, where the misfit is less steep than that.
+    if np.linalg.norm(matrix.T @ aim) <= strength * np.linalg.norm(aim):
+        return np.zeros_like(exact)
     k = len(exact)
 
     def objective(t: FloatArray) -> tuple[float, FloatArray, FloatArray]:

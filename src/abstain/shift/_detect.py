@@ -14,7 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 
-from abstain._inputs import FloatArray, check_fraction, check_proba, check_sample_weight
+from abstain._inputs import (
+    FloatArray,
+    check_fraction,
+    check_proba,
+    check_sample_weight,
+    column_labels,
+)
 from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
 
 # Variance of a mean probability that rounding alone gives.
@@ -131,7 +137,7 @@ def detect_shift(
     """
     source = check_proba(proba_source, name="proba_source")
     target = check_proba(proba_target, name="proba_target", n_classes=source.shape[1])
-    names = list(range(source.shape[1]) if classes is None else classes)
+    names = column_labels(classes, source.shape[1]).tolist()
     accepted = check_fraction(level, name="level")
     return shift_test(
         LabelledSummary(

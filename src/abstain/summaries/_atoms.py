@@ -278,7 +278,9 @@ class Atoms:
             last = self.p[end - 1]
             return float(self.p[start]), float(min(last + kind_width(last), 1.0))
         edge = float(self.upper[end - 1])
-        return float(self.p[start]), 1.0 if edge >= 1 else float(np.nextafter(edge, 0))
+        # What ends at 1 takes 1 in, unless 1 is an atom of its own.
+        whole = edge >= 1 and end == len(self.p)
+        return float(self.p[start]), 1.0 if whole else float(np.nextafter(edge, 0))
 
     def relabelled(self, positive: FloatArray) -> Self:
         """Return the same atoms with another positive mass."""

@@ -94,7 +94,8 @@ class BatchSummary(ABC):
                     f"0.15."
                 )
             return min(float(budget), self.total - self.lightest)
-        share = budget * self.total
+        # A fraction next to 1 leaves a row, too.
+        share = min(budget * self.total, self.total - self.lightest)
         return whole_rows(share) if self.counted else share
 
     @cached_property
