@@ -7,6 +7,7 @@ made once and shared. Only public names are used, so that the inside may change.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import combinations
 from types import SimpleNamespace
 from typing import Any
 
@@ -234,10 +235,25 @@ CELLS = tuple(by_budget() + by_mode())
 APPLICABLE = tuple(cell for cell in CELLS if cell.score != DROPOUT)
 
 
-def one_in(n: int, cells: Sequence[Cell]) -> list[Any]:
-    """Leave all cells but one in so many to the slow run; the others are tested every time."""
+def pairs(cell: Cell) -> set[tuple[str, ...]]:
+    """Return every two parts of a cell that meet in it; of a metric, its family counts."""
+    parts = {"classes": cell.classes, "family": cell.family, "score": cell.score,
+             "mode": cell.mode}  # fmt: skip
+    both = {(*one, *other) for one, other in combinations(parts.items(), 2)}
+    return both | {("classes", cell.classes, "metric", cell.metric)}
+
+
+def pairwise(cells: Sequence[Cell]) -> list[Any]:
+    """Leave to the slow run what shows no two parts together that other cells do not.
+
+    Greedily the fewest cells in which whatever meets in any of them meets.
+    """
+    left, kept = set[tuple[str, ...]]().union(*map(pairs, cells)), set[Cell]()
+    while left:
+        best = max(cells, key=lambda cell: len(pairs(cell) & left))
+        kept.add(best)
+        left -= pairs(best)
     slow = pytest.mark.slow
     return [
-        pytest.param(cell, marks=[slow] if at % n else [], id=str(cell))
-        for at, cell in enumerate(cells)
+        pytest.param(cell, marks=[] if cell in kept else [slow], id=str(cell)) for cell in cells
     ]

@@ -5,7 +5,7 @@ import pytest
 
 from abstain.evaluation import evaluate
 
-from .cells import APPLICABLE, BUDGET, CELLS, COUNT, DROPOUT, batch, decided, how_much, one_in
+from .cells import APPLICABLE, BUDGET, CELLS, COUNT, DROPOUT, batch, decided, how_much, pairwise
 
 NEEDS_DRAWS = [cell for cell in CELLS if cell.score == DROPOUT]
 
@@ -23,7 +23,7 @@ def numbers(value):
     return [value.value, *value.interval]
 
 
-@pytest.mark.parametrize("cell", one_in(3, APPLICABLE))
+@pytest.mark.parametrize("cell", pairwise(APPLICABLE))
 def test_its_own_batch_is_decided_again_bit_for_bit(cell):
     decisions = decided(cell)
     again = decisions.policy.apply(batch(cell.classes).scores)
@@ -34,7 +34,7 @@ def test_its_own_batch_is_decided_again_bit_for_bit(cell):
 
 
 @pytest.mark.parametrize("withheld", [True, False], ids=["withheld", "kept"])
-@pytest.mark.parametrize("cell", one_in(3, APPLICABLE))
+@pytest.mark.parametrize("cell", pairwise(APPLICABLE))
 def test_one_row_is_decided_as_in_the_batch(cell, withheld):
     decisions, scores = decided(cell), batch(cell.classes).scores
     row = np.flatnonzero(decisions.abstain == withheld)[0]
@@ -52,7 +52,7 @@ def test_one_row_is_decided_as_in_the_batch(cell, withheld):
         np.testing.assert_equal(numbers(one.estimate.after), numbers(one.estimate.before))
 
 
-@pytest.mark.parametrize("cell", one_in(3, APPLICABLE))
+@pytest.mark.parametrize("cell", pairwise(APPLICABLE))
 def test_a_batch_of_withheld_rows_keeps_nothing(cell):
     decisions, data = decided(cell), batch(cell.classes)
     rows = decisions.abstain
@@ -70,7 +70,7 @@ def test_a_batch_of_withheld_rows_keeps_nothing(cell):
     assert found.abstention_rate == 1
 
 
-@pytest.mark.parametrize("cell", one_in(3, APPLICABLE))
+@pytest.mark.parametrize("cell", pairwise(APPLICABLE))
 def test_a_batch_of_kept_rows_withholds_nothing(cell):
     decisions, data = decided(cell), batch(cell.classes)
     rows = ~decisions.abstain
@@ -87,7 +87,7 @@ def test_a_batch_of_kept_rows_withholds_nothing(cell):
     assert np.isnan(found.withheld)
 
 
-@pytest.mark.parametrize("cell", one_in(3, APPLICABLE))
+@pytest.mark.parametrize("cell", pairwise(APPLICABLE))
 def test_it_adapts_to_other_proportions(cell):
     policy, data = decided(cell).policy, batch(cell.classes)
     # At other proportions a target may be out of reach; part of the batch is other rows enough.
@@ -105,7 +105,8 @@ def test_it_adapts_to_other_proportions(cell):
     assert_defined_or_not(after)
     most = {"count": COUNT, "target": len(recent) - 1, "cost": len(recent), "value": len(recent)}
     assert applied.abstain.sum() <= most.get(cell.mode, BUDGET * len(recent))
-    if cell.mode in ("budget", "count", "optimal", "argmax"):
+    # Where all are predicted to be of one class, withholding may help nothing.
+    if cell.mode in ("budget", "count", "optimal", "argmax") and len({*applied.prediction}) > 1:
         assert applied.abstain.any()
     if cell.mode == "target":
         sign = 1 if policy.metric.greater_is_better else -1
@@ -114,7 +115,7 @@ def test_it_adapts_to_other_proportions(cell):
         assert sign * expected >= sign * how_much(cell)["target"] - 1e-9
 
 
-@pytest.mark.parametrize("cell", one_in(3, [cell for cell in APPLICABLE if cell.mode == "budget"]))
+@pytest.mark.parametrize("cell", pairwise([cell for cell in APPLICABLE if cell.mode == "budget"]))
 def test_adapting_to_its_own_batch_changes_little(cell):
     decisions, scores = decided(cell), batch(cell.classes).scores
     adapted = decisions.policy.adapt(scores)

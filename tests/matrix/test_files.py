@@ -6,13 +6,13 @@ import pytest
 from abstain import Abstainer, Policy, metrics
 from abstain.exceptions import PolicyError
 
-from .cells import CALLABLE, CELLS, DROPOUT, batch, decided, make_metric, one_in
+from .cells import CALLABLE, CELLS, DROPOUT, batch, decided, make_metric, pairwise
 
 STORABLE = [cell for cell in CELLS if cell.storable]
 NOT_STORABLE = [cell for cell in CELLS if not cell.storable]
 
 
-@pytest.mark.parametrize("cell", one_in(3, STORABLE))
+@pytest.mark.parametrize("cell", pairwise(STORABLE))
 def test_a_loaded_policy_decides_the_same(cell, tmp_path):
     decisions, data = decided(cell), batch(cell.classes)
     decisions.policy.save(tmp_path / "policy.json")
@@ -31,7 +31,7 @@ def test_a_loaded_policy_decides_the_same(cell, tmp_path):
     np.testing.assert_array_equal(again.gain, decisions.gain)
 
 
-@pytest.mark.parametrize("cell", NOT_STORABLE, ids=str)
+@pytest.mark.parametrize("cell", pairwise(NOT_STORABLE))
 def test_a_function_of_the_user_is_stored_by_its_name_with_a_remedy(cell, tmp_path):
     path, scores = tmp_path / "policy.json", batch(cell.classes).scores
     decisions = decided(cell)

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from .cells import CELLS, DROPOUT, OWN, Cell, batch, decided, one_in
+from .cells import CELLS, DROPOUT, OWN, Cell, batch, decided, pairwise
 
 pandas = pytest.importorskip("pandas")
 
 
-@pytest.mark.parametrize("cell", one_in(3, CELLS))
+@pytest.mark.parametrize("cell", pairwise(CELLS))
 def test_the_frame_says_what_was_decided(cell):
     decisions = decided(cell)
     names = batch(cell.classes).names
@@ -33,7 +33,7 @@ def test_the_frame_says_what_was_decided(cell):
         assert "dropout" in frame["reason"][decisions.abstain].iloc[0]
 
 
-@pytest.mark.parametrize("cell", one_in(2, CELLS))
+@pytest.mark.parametrize("cell", pairwise(CELLS))
 def test_what_is_withheld_gains_most(cell):
     decisions = decided(cell)
     gain, abstain = decisions.gain, decisions.abstain

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from .cells import CALLABLE, CELLS, DROPOUT, batch, decided
+from .cells import CALLABLE, CELLS, DROPOUT, batch, decided, pairwise
 
 pytest.importorskip("onnx", reason="ONNX export needs the extra 'onnx'")
 onnxruntime = pytest.importorskip("onnxruntime", reason="needs onnxruntime to run the graph")
@@ -21,7 +21,7 @@ def run(model, scores):
 
 
 @pytest.mark.parametrize(
-    "cell", [cell for cell in CELLS if cell.score not in WITHOUT_GRAPH], ids=str
+    "cell", pairwise([cell for cell in CELLS if cell.score not in WITHOUT_GRAPH])
 )
 def test_the_graph_decides_as_the_policy_does(cell):
     decisions, data = decided(cell), batch(cell.classes)
@@ -38,7 +38,7 @@ def test_the_graph_decides_as_the_policy_does(cell):
     np.testing.assert_array_equal(run(model, recent[:1])[2], expected.abstain[:1])
 
 
-@pytest.mark.parametrize("cell", [cell for cell in CELLS if cell.score in WITHOUT_GRAPH], ids=str)
+@pytest.mark.parametrize("cell", pairwise([cell for cell in CELLS if cell.score in WITHOUT_GRAPH]))
 def test_what_has_no_graph_says_so(cell):
     named = "function|callable|your own" if cell.score == CALLABLE else cell.score
     with pytest.raises((TypeError, ValueError), match=f"score.*({named})"):

@@ -15,7 +15,7 @@ from abstain.plots import (
     RocAbstentionDisplay,
 )
 
-from .cells import BUDGET, CALLABLE, CELLS, DROPOUT, OWN, batch, decided, one_in
+from .cells import BUDGET, CALLABLE, CELLS, DROPOUT, OWN, batch, decided, pairwise
 
 matplotlib.use("agg")
 
@@ -72,7 +72,7 @@ def test_what_is_for_two_classes_says_so(cell, ax):
             display.from_decisions(decided(cell), ax=ax)
 
 
-@pytest.mark.parametrize("cell", one_in(3, DRAWN))
+@pytest.mark.parametrize("cell", pairwise(DRAWN))
 def test_the_confusion_matrix_counts_the_withheld(cell, ax):
     decisions, data = decided(cell), batch(cell.classes)
     display = ConfusionAbstentionDisplay.from_decisions(decisions, data.y, ax=ax)
@@ -100,7 +100,7 @@ def test_the_proportions_are_those_estimated(cell, ax):
         assert (display.target <= display.interval[:, 1] + 1e-9).all()
 
 
-@pytest.mark.parametrize("cell", one_in(3, DRAWN))
+@pytest.mark.parametrize("cell", pairwise(DRAWN))
 def test_the_curve_passes_through_what_was_decided(cell, ax):
     decisions, data = decided(cell), batch(cell.classes)
     own = {OWN: "delta-metric", CALLABLE: "max-probability", DROPOUT: None}.get(
