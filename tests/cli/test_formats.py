@@ -245,3 +245,13 @@ def test_files_under_a_wrong_name(abstain, tables):
     assert "its name must end in .xlsx" in refused(abstain)
     Path("t.xls").write_bytes(b"")
     assert "save it as .xlsx or CSV" in refused(abstain, files=("v.csv", "t.xls"))
+
+
+def test_labels_of_many_digits_are_names(abstain, tables):
+    long = ("98765432109876543210", "98765432109876543211")
+    rows = [f"{k % 2 * 0.6 + 0.2},{1 - k % 2 * 0.6 - 0.2:.1f},{long[k % 2]}" for k in range(40)]
+    Path("t.csv").write_text(f"p_{long[1]},p_{long[0]},y\n" + "\n".join(rows) + "\n")
+    found = read_predictions(Path("t.csv"), Columns("p_*", label="y"))
+    assert sorted({*found.labels.tolist()}) == [*long]
+    Path("t.csv").write_text("p,y\n0.2,1e300\n0.3,2\n")
+    assert read_predictions(Path("t.csv"), Columns("p", label="y")).labels.tolist() == [1e300, 2]

@@ -25,7 +25,7 @@ import json, os, resource, signal, sys
 from pathlib import Path
 import abstain, abstain.report
 from abstain import _files
-from abstain.cli import _output, _printable, _text, _writing, _excel
+from abstain.cli import _output, _terminal, _text, _writing, _excel
 from abstain.cli import commands, run_command
 import click
 # As of a program that nobody started by nohup, in the background or with signals held back.

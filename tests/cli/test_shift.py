@@ -25,7 +25,7 @@ def clinic(abstain):
 def test_shift_says_what_moved_and_how_sure(abstain, clinic):
     code, out, _ = abstain(*BINARY)
     assert code == 0
-    assert "1,000 validation and 1,000 target rows, calibration platt" in out
+    assert "1,000 validation and 1,000 batch rows, calibration platt" in out
     assert "90% interval" in out
     assert "Is there a shift? The class proportions moved" in out
     assert "Is it label shift? Label shift explains the target" in out
@@ -41,6 +41,15 @@ def test_json_has_the_same_facts(abstain, clinic):
     assert low < clinic.y_target.mean() < high
     assert found["test"]["shifted"]
     assert found["check"]["fits"]
+
+
+def test_it_prints_the_proportions_that_a_run_prints(abstain, clinic):
+    found = json.loads(abstain(*BINARY, "--json")[1])["priors"]
+    for metric in ("accuracy", "auroc"):
+        out = abstain("run", *BINARY[1:], "--metric", metric, "--budget", "0.1", "--json")[1]
+        same = json.loads(out)["priors"]
+        assert found["target"] == pytest.approx(same["estimated"])
+        assert np.allclose(found["interval"], same["interval"])
 
 
 def test_scores_that_no_class_has_are_flagged(abstain, clinic):

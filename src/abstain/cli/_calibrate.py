@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from abstain.cli import _options as option
-from abstain.cli._printable import in_a_line
+from abstain.cli._terminal import in_a_line
 
 METHODS = {
     2: ("identity", "temperature", "platt", "beta", "isotonic"),

@@ -7,24 +7,21 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from abstain._numerics import aligned
 from abstain.cli import _options as option
 from abstain.cli._goal import budget_of
-from abstain.cli._printable import in_a_line
+from abstain.cli._terminal import in_a_line
 from abstain.cli._undefined import NOT_DEFINED
 from abstain.cli._values import check_with, filled_by, in_one_value, option_field
 
 if TYPE_CHECKING:
-    from abstain._inputs import ClassOrder
-    from abstain.cli._labels import Classes
+    from abstain.cli._calibration import Basis
     from abstain.cli._predictions import Predictions
-    from abstain.deciding import ShiftEvidence
     from abstain.evaluation import ResultTable
-    from abstain.summaries import BatchSummary, LabelledSummary
 
 OWN = "delta-metric"
 # Those that need neither draws of dropout nor one class to be the positive one.
@@ -121,8 +118,10 @@ def compare(
     """
     names, metric = _names(comparison.methods), comparison.metric
 
+    from abstain.cli._calibration import Basis
     from abstain.cli._labels import classes_of
     from abstain.cli._predictions import read_predictions, read_validation
+    from abstain.deciding import warn_of
 
     source = read_validation(validation, columns, reading, scale=method.scale)
     new = read_predictions(batch, columns.of_batch, reading, scale=method.scale)
@@ -131,7 +130,8 @@ def compare(
     if classes.columns is not None:
         # Whatever the order of the columns, the same rows are resampled and withheld.
         classes = replace(classes, columns=sorted(classes.columns))
-    basis = _basis(source, new, classes, metric, method)
+    basis = Basis.of(source, new, classes, method, metric)
+    warn_of(basis.evidence.assumption)
     named = basis.order.positive
     if columns.target_label is None:
         found = _estimated(names, comparison, basis, method)
@@ -147,45 +147,12 @@ def compare(
     option.emit(found, said, outputs.as_json)
 
 
-class _Basis(NamedTuple):
-    """The two files calibrated, and what is estimated of them before anything is chosen."""
-
-    labelled: LabelledSummary
-    summary: BatchSummary
-    evidence: ShiftEvidence
-    order: ClassOrder
-    seed: int
-
-
-def _basis(
-    source: Predictions, new: Predictions, classes: Classes, metric: Any, method: option.Method
-) -> _Basis:
-    from abstain import shift as shifts
-    from abstain._inputs import both_columns, check_seed
-    from abstain.cli._calibration import calibrate_both
-    from abstain.deciding import Given, estimate_shift, warn_of
-    from abstain.selection import Selection
-    from abstain.summaries import summarise
-
-    seed = check_seed(method.random_state)
-    estimator = shifts.get(method.shift)
-    _, labelled, proba, order = calibrate_both(
-        source, new, method, classes, estimating_shift=estimator.name != "none"
-    )
-    metric.check_n_classes(len(order.classes))
-    summary = summarise(proba if metric.ranks else both_columns(proba))
-    given = Given(labelled, estimator, metric, Selection(), order.classes, seed)
-    evidence = estimate_shift(given, summary)
-    warn_of(evidence.assumption)
-    return _Basis(labelled, summary, evidence, order, seed)
-
-
 def _realised(
     names: list[str],
     comparison: Comparison,
     source: Predictions,
     new: Predictions,
-    basis: _Basis,
+    basis: Basis,
     method: option.Method,
 ) -> ResultTable:
     from abstain._inputs import check_labels, read_scores
@@ -219,7 +186,7 @@ def _realised(
 
 
 def _estimated(
-    names: list[str], comparison: Comparison, basis: _Basis, method: option.Method
+    names: list[str], comparison: Comparison, basis: Basis, method: option.Method
 ) -> dict[str, Any]:
     """Estimate the metric without labels for each method and budget, on one summary."""
     from abstain._numerics import progress
@@ -227,7 +194,9 @@ def _estimated(
     from abstain.selection import Selection
 
     metric, budgets = comparison.metric, comparison.budgets
-    labelled, summary, evidence, _, seed = basis
+    labelled, summary, evidence, seed = (
+        basis.labelled, basis.summary, basis.evidence, basis.seed
+    )  # fmt: skip
     ratios = evidence.ratios
     now = summary.adapted(ratios)
     how: dict[str, Any] = {"replicates": evidence.replicates, "seed": seed}

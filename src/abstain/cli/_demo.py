@@ -13,7 +13,7 @@ import click
 
 from abstain._files import landing_in
 from abstain.cli import _options as option
-from abstain.cli._printable import say
+from abstain.cli._terminal import say
 
 if TYPE_CHECKING:
     from abstain import Decisions

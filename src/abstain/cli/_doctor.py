@@ -1,4 +1,4 @@
-"""``abstain doctor``: versions, extras, threads, and whether the flow works here."""
+"""What there is: ``abstain doctor`` says what is installed, ``abstain metrics`` what metrics."""
 
 from __future__ import annotations
 
@@ -112,3 +112,18 @@ def _lines(found: dict[str, Any]) -> list[str]:
     check = found["check"]
     lines.append(f"Self-check {'passed' if check['passed'] else 'FAILED'}: {check['what']}")
     return lines
+
+
+@click.command(epilog="Example: abstain run validation.csv batch.csv --metric fbeta:2")
+@option.AS_JSON
+def metrics(*, as_json: bool) -> None:
+    """List the metrics and what each is for."""
+    from abstain.metrics import summaries
+
+    known = summaries()
+    width = max(len(name) for name, _ in known)
+    emit(
+        [{"name": name, "summary": text} for name, text in known],
+        [f"{name:<{width}}  {text}" for name, text in known],
+        as_json,
+    )

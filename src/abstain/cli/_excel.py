@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from abstain.cli._archives import check_archive, version_of
 from abstain.cli._header import checked_names, listed
-from abstain.cli._printable import in_a_line
+from abstain.cli._terminal import in_a_line
 
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
 # The largest whole number below which all are numbers of Excel.

@@ -10,7 +10,7 @@ import click
 
 from abstain.cli import _options as option
 from abstain.cli._output import wrote
-from abstain.cli._printable import printable
+from abstain.cli._terminal import printable
 from abstain.cli._values import in_one_value, option_field
 
 if TYPE_CHECKING:

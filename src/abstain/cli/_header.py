@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from abstain._inputs import FloatArray
-from abstain.cli._printable import in_a_line
+from abstain.cli._terminal import in_a_line
 
 # No name is longer; what is longer is a table without line ends, or none.
 _MOST_LETTERS = 10_000

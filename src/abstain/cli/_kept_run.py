@@ -19,7 +19,7 @@ import numpy as np
 
 from abstain import __version__
 from abstain._files import write_text
-from abstain.cli._printable import in_a_line
+from abstain.cli._terminal import in_a_line
 
 STATE, FINISHED, POLICY, MANIFEST = (
     "_abstain.json",

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from abstain._inputs import told_positive
 from abstain.cli._header import listed, quoted
-from abstain.cli._printable import in_a_line
 from abstain.cli._scores import GAPS, PREFIX
+from abstain.cli._terminal import in_a_line
 
 if TYPE_CHECKING:
     from abstain.cli._predictions import Predictions

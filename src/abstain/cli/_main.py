@@ -21,13 +21,17 @@ from abstain import __version__
 from abstain._files import ENDING, discard_unfinished
 from abstain.cli import missing_package
 from abstain.cli._output import plain_warnings
-from abstain.cli._printable import in_a_line, say
 from abstain.cli._spelling import spelled
-from abstain.cli._verbose import plain_logs, with_verbose
+from abstain.cli._terminal import in_a_line, plain_logs, say, with_verbose
 from abstain.exceptions import AbstainError
 
-# Each command is a module of the same name with a click command of the same name; a dash in the
-# command is an underscore in both.
+#: Commands that are in a module of another name, each under its own name there; a dash in a
+#: command is an underscore in both.
+_BESIDE = {
+    "adapt": "apply",
+    "estimate": "shift",
+    "metrics": "doctor",
+}
 NAMES = (
     "adapt",
     "apply",
@@ -55,8 +59,8 @@ class _Lazy(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in NAMES:
             return None
-        module = name.replace("-", "_")
-        command: click.Command = getattr(import_module(f"abstain.cli._{module}"), module)
+        module = import_module(f"abstain.cli._{_BESIDE.get(name, name)}")
+        command: click.Command = getattr(module, name.replace("-", "_"))
         # After the command it means what it does before it.
         return with_verbose(command)  # type: ignore[no-any-return]
 

@@ -17,9 +17,9 @@ from abstain.cli._output import Outputs as Outputs
 from abstain.cli._output import emit as emit
 from abstain.cli._reading import Columns as Columns
 from abstain.cli._reading import Reading as Reading
-from abstain.cli._rule import SavedRule as SavedRule
 from abstain.cli._values import FILE as FILE
 from abstain.cli._values import Option, check_with, filled_by, in_one_value, option_field
+from abstain.cli._values import SavedRule as SavedRule
 
 #: Far more than tell methods apart; each takes seconds.
 MOST_REPEATS = 10_000
@@ -204,8 +204,8 @@ class Method:
     score: str | None = option_field(
         "--score", help="Withhold by this score of uncertainty instead, e.g. max-probability."
     )
-    level: float = filled_by(level)
-    random_state: int = filled_by(random_state)
+    level: float = filled_by(level, absent=0.9)
+    random_state: int = filled_by(random_state, absent=0)
 
 
 def method(*names: str) -> Option:

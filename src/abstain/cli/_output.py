@@ -16,10 +16,9 @@ from typing import Any
 import click
 
 from abstain._files import landing, place_of
-from abstain.cli._printable import in_a_line, say, tell
-from abstain.cli._rule import KEY_FILE
 from abstain.cli._spelling import spelled
-from abstain.cli._values import FILE, filled_by, option_field
+from abstain.cli._terminal import in_a_line, say, tell
+from abstain.cli._values import FILE, KEY_FILE, filled_by, option_field
 from abstain.exceptions import AssumptionWarning, RepairWarning
 
 _HEARD = "abstain.warnings"

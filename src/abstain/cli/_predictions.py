@@ -21,7 +21,6 @@ from abstain._inputs import IntArray, Mask
 from abstain._logs import logger, stopwatch
 from abstain.cli._header import listed
 from abstain.cli._labels import as_labels, as_text, labels_and_classes, without_gaps
-from abstain.cli._printable import say
 from abstain.cli._reading import AS_FOUND, Columns, Missing, Reading
 from abstain.cli._scores import ScoreColumns, no_percentages, remark_on_gaps, score_columns
 from abstain.cli._tables import (
@@ -36,6 +35,7 @@ from abstain.cli._tables import (
     n_rows_of,
     table_files,
 )
+from abstain.cli._terminal import say
 from abstain.cli._text import text_format
 from abstain.exceptions import RepairWarning, warn_user
 

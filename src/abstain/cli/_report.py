@@ -9,7 +9,7 @@ import click
 
 from abstain.cli import _options as option
 from abstain.cli._output import wrote
-from abstain.cli._printable import printable
+from abstain.cli._terminal import printable
 
 if TYPE_CHECKING:
     from abstain import Decisions

@@ -15,7 +15,7 @@ from abstain import __version__
 from abstain._files import landing_in
 from abstain.cli import _options as option
 from abstain.cli._output import emit
-from abstain.cli._printable import in_a_line, say, tell
+from abstain.cli._terminal import in_a_line, say, tell
 
 if TYPE_CHECKING:
     from abstain.paper import Result

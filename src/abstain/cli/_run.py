@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from abstain.cli import _options as option
 from abstain.cli._goal import Goal, goal_options
-from abstain.cli._rule import signing_key
+from abstain.cli._values import signing_key
 
 if TYPE_CHECKING:
     from abstain import Abstainer

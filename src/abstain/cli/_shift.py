@@ -1,4 +1,4 @@
-"""``abstain shift``: what moved between two files of predictions, and how sure that is."""
+"""A batch, nobody withheld: ``abstain shift`` says what moved, ``abstain estimate`` how well."""
 
 from __future__ import annotations
 
@@ -8,17 +8,8 @@ from typing import Any
 import click
 
 from abstain.cli import _options as option
-from abstain.cli._printable import in_a_line
-from abstain.cli._values import check_with
-
-# How often the intervals of the proportions are to hold.
-_CONFIDENCE = 0.9
-
-
-def _estimator(name: str) -> Any:
-    from abstain import shift as shifts
-
-    return shifts.get(name)
+from abstain.cli._spelling import spelled
+from abstain.cli._terminal import in_a_line
 
 
 @option.command("abstain shift validation.csv batch.csv --label ill --scores p_ill")
@@ -26,15 +17,7 @@ def _estimator(name: str) -> Any:
 @option.batch
 @option.columns("scores", "label", "positive")
 @option.reading()
-@option.method()
-@click.option(
-    "--shift",
-    "estimator",
-    default="em",
-    show_default=True,
-    callback=check_with(_estimator),
-    help="How to estimate the class proportions.",
-)
+@option.method("shift")
 @option.outputs("as_json")
 def shift(
     validation: Path,
@@ -43,7 +26,6 @@ def shift(
     columns: option.Columns,
     reading: option.Reading,
     method: option.Method,
-    estimator: Any,
     outputs: option.Outputs,
 ) -> None:
     """Say how the class proportions moved from VALIDATION to BATCH.
@@ -52,30 +34,31 @@ def shift(
     of the same classifier on new rows. Prints the proportions with intervals, whether they moved,
     and whether a shift of the proportions explains what changed.
     """
-    from abstain.cli._calibration import calibrate_both
+    from abstain.cli._calibration import Basis
     from abstain.cli._labels import classes_of
     from abstain.cli._predictions import read_predictions, read_validation
-    from abstain.shift import shift_facts
-    from abstain.summaries import summarise
+    from abstain.shift import get, shift_facts
 
+    try:
+        get(method.shift)
+    except ValueError as error:
+        raise click.BadParameter(spelled(str(error)), param_hint="'--shift'") from error
     source = read_validation(validation, columns, reading, scale=method.scale)
     new = read_predictions(batch, columns.of_batch, reading, scale=method.scale)
-    classes = classes_of(source, columns.positive)
-    calibrator, labelled, proba, order = calibrate_both(source, new, method, classes)
-    summary, names = summarise(proba), order.classes.tolist()
-    estimator.fit_summaries(labelled, summary)
-    before, now = estimator.source_priors_, estimator.priors_
-    moved = shift_facts(labelled, summary, names, before, now)
+    basis = Basis.of(source, new, classes_of(source, columns.positive), method)
+    estimator, names = basis.evidence.estimator, basis.order.classes.tolist()
+    before, now = estimator.source_priors_, basis.evidence.proportions(method.level)
+    moved = shift_facts(basis.labelled, basis.summary, names, before, now.values)
     found = {
-        "rows": {"validation": len(labelled.proba), "target": len(proba)},
-        "calibration": calibrator.name,
-        "positive": order.positive,
+        "rows": {"validation": source.scores.num_rows, "target": new.scores.num_rows},
+        "calibration": basis.calibrator.name,
+        "positive": basis.order.positive,
         "classes": names,
         "priors": {
             "validation": before.tolist(),
-            "target": now.tolist(),
-            "interval": estimator.priors_interval(_CONFIDENCE).tolist(),
-            "confidence": _CONFIDENCE,
+            "target": now.values.tolist(),
+            "interval": now.interval.tolist(),
+            "confidence": method.level,
         },
         "test": moved["test"],
         "check": moved["check"],
@@ -91,14 +74,14 @@ def _lines(found: dict[str, Any]) -> list[str]:
     priors = found["priors"]
     columns = {
         "validation": [f"{value:.3f}" for value in priors["validation"]],
-        f"target ({priors['confidence']:.0%} interval)": [
+        f"batch ({priors['confidence']:.0%} interval)": [
             f"{value:.3f} ({low:.3f} to {high:.3f})"
             for value, (low, high) in zip(priors["target"], priors["interval"], strict=True)
         ],
     }
     title = (
         f"Class proportions ({found['rows']['validation']:,} validation and "
-        f"{found['rows']['target']:,} target rows, calibration {found['calibration']})"
+        f"{found['rows']['target']:,} batch rows, calibration {found['calibration']})"
     )
     named = (
         [] if found["positive"] is None else [f"Positive class: {in_a_line(found['positive'])}"]
@@ -120,7 +103,8 @@ def _meaning(shifted: bool, fits: bool) -> str:
     if not fits:
         return (
             "What this means: more than the class proportions changed. Do not rely on adapted "
-            "probabilities, or on estimates without labels, before some target rows are labelled."
+            "probabilities, or on estimates without labels, before some rows of the batch are "
+            "labelled."
         )
     if shifted:
         return (
@@ -128,3 +112,72 @@ def _meaning(shifted: bool, fits: bool) -> str:
             "`abstain run` does by itself."
         )
     return "What this means: probabilities can be used as calibrated; adapting changes little."
+
+
+@option.command(
+    "abstain estimate validation.csv batch.csv --label ill --scores p_ill "
+    "--metric accuracy --metric auroc --metric f1"
+)
+@option.validation
+@option.batch
+@option.metrics(
+    required=True,
+    help="What to estimate, e.g. accuracy, auroc, kappa:quadratic; may be given several times. "
+    "`abstain metrics` lists them.",
+)
+@option.columns("scores", "label", "positive", "prediction")
+@option.reading()
+@option.method("shift", "level", "random_state")
+@option.outputs("strict", "as_json")
+def estimate(
+    validation: Path,
+    batch: Path,
+    *,
+    metrics: tuple[Any, ...],
+    columns: option.Columns,
+    reading: option.Reading,
+    method: option.Method,
+    outputs: option.Outputs,
+) -> None:
+    """Estimate how well a model does on BATCH, without its labels; nothing is withheld.
+
+    VALIDATION is a table (CSV, Excel or Parquet) of scores with true labels, BATCH one of scores
+    of the same classifier on new rows; its labels, if any, are not looked at. Either may be a
+    quoted pattern of many files. Prints each metric with its interval, the class proportions,
+    and what was assumed.
+    """
+    import numpy as np
+
+    from abstain import estimate as estimated
+    from abstain.cli._labels import classes_of
+    from abstain.cli._predictions import read_predictions, read_validation
+
+    source = read_validation(validation, columns, reading, scale=method.scale)
+    new = read_predictions(batch, columns.of_batch, reading, scale=method.scale)
+    needing = (f"--metric {metric.name}" for metric in metrics if metric.of_positive)
+    classes = classes_of(source, columns.positive, needing=needing)
+    found = estimated(
+        source.scores,
+        source.labels,
+        new.scores_for(np.unique(source.labels) if source.classes is None else source.classes),
+        metrics,
+        prediction_val=_in_kind_of(source.predictions, source.labels),
+        prediction=_in_kind_of(new.predictions, source.labels),
+        classes=classes.columns,
+        positive=classes.positive,
+        scale=method.scale,
+        calibration=method.calibration,
+        shift=method.shift,
+        level=method.level,
+        random_state=method.random_state,
+    )
+    facts, said = found.to_dict(), [found.to_text()]
+    outputs.stop_on_doubts(facts, said)
+    option.emit(facts, said, outputs.as_json)
+
+
+def _in_kind_of(predictions: Any, labels: Any) -> Any:
+    """Return predictions as text where labels are: they may be read as numbers."""
+    if predictions is None or labels.dtype.kind != "U":
+        return predictions
+    return predictions.astype(str)

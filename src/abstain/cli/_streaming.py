@@ -22,8 +22,8 @@ from abstain.cli._kept_run import KeptRun, file_facts
 from abstain.cli._output import Outputs, emit, heard_warnings, manifest_path, wrote
 from abstain.cli._parts import Part, RowWriter, Tables, part_chunks, parts_of
 from abstain.cli._predictions import Chunk, PredictionFiles
-from abstain.cli._printable import in_a_line, say
 from abstain.cli._tables import found_files
+from abstain.cli._terminal import in_a_line, say
 from abstain.cli._writing import manifest_of, say_renamed, write_json
 from abstain.exceptions import AssumptionWarning, RepairWarning, warn_user
 from abstain.policy import Policy

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from abstain._numerics import aligned
-from abstain.cli._printable import in_a_line
 from abstain.cli._targets import class_in_words, most_probable_before, target_facts, target_lines
+from abstain.cli._terminal import in_a_line
 from abstain.cli._undefined import NOT_DEFINED
 from abstain.decisions import Decisions
 

@@ -23,8 +23,8 @@ from pyarrow import parquet
 
 from abstain.cli._excel import sheet_lines, sheet_table
 from abstain.cli._header import listed, proposed, same_names
-from abstain.cli._printable import in_a_line
 from abstain.cli._reading import AS_FOUND, Reading
+from abstain.cli._terminal import in_a_line
 from abstain.cli._text import first_rows, line_of, rows_from, text_chunks, text_format
 
 # What a folder is searched for.

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from abstain._inputs import IntArray
 from abstain.cli._header import quoted
 from abstain.cli._predictions import MOST_NAMED
-from abstain.cli._printable import in_a_line
 from abstain.cli._reading import Columns, Reading
 from abstain.cli._tables import (
     check_columns,
@@ -24,6 +23,7 @@ from abstain.cli._tables import (
     found_files,
     missing_column,
 )
+from abstain.cli._terminal import in_a_line
 
 _EMPTY = {"", "na", "n/a", "nan", "null", "none", "<na>"}
 

@@ -1,16 +1,25 @@
-"""Options that belong together: declared as fields of one frozen value, and handed on as it."""
+"""Options that belong together: declared as fields of one frozen value, and handed on as it.
+
+Among them a rule that is read from a file, and the secret that rules are signed with. The secret
+is read from a file, too: a command line is no place for one.
+"""
+
+# ruff: noqa: RUF009 - a field that an option fills is a field of a dataclass
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field, fields
-from functools import wraps
+from dataclasses import dataclass, field, fields
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from abstain.cli._spelling import spelled
+
+if TYPE_CHECKING:
+    from abstain import Policy
 
 #: A click decorator that gives a command an option or an argument.
 Option = Callable[[Any], Any]
@@ -72,3 +81,55 @@ def check_with(
             raise click.BadParameter(spelled(str(error))) from error
 
     return callback
+
+
+_LEAST, _MOST = 16, 4096
+KEY_FILE = click.option(
+    "--key-file",
+    type=FILE,
+    envvar="ABSTAIN_KEY_FILE",
+    help="A secret file of 16 bytes or more: a rule that is written is signed with it, and "
+    "one that is read must be signed with it.",
+)
+
+
+def signing_key(path: Path | None) -> bytes | None:
+    """Return all bytes of a key file as they are; None where no file was named."""
+    if path is None:
+        return None
+    with path.open("rb") as file:
+        key = file.read(_MOST + 1)
+    if not _LEAST <= len(key) <= _MOST:
+        raise click.UsageError(
+            f"--key-file must hold {_LEAST} to {_MOST} bytes; {path} holds "
+            f"{'more' if len(key) > _MOST else len(key)}. "
+            f"Make a key with: head -c 32 /dev/urandom > policy.key"
+        )
+    return key
+
+
+@dataclass(frozen=True)
+class SavedRule:
+    """The file of a rule.
+
+    Attributes
+    ----------
+    policy : Path
+        Where it is.
+    key_file : Path or None
+        Where the secret is that it must be signed with.
+    """
+
+    policy: Path
+    key_file: Path | None = filled_by(KEY_FILE)
+
+    @cached_property
+    def key(self) -> bytes | None:
+        """The secret."""
+        return signing_key(self.key_file)
+
+    def load(self) -> Policy:
+        """Return the rule, once its signature was checked."""
+        from abstain import Policy
+
+        return Policy.load(self.policy, key=self.key)

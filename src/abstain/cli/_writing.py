@@ -23,7 +23,7 @@ from abstain._inputs import FloatArray
 from abstain.cli._excel import write_sheet
 from abstain.cli._options import this_command
 from abstain.cli._output import Outputs, manifest_path
-from abstain.cli._printable import in_a_line, say
+from abstain.cli._terminal import in_a_line, say
 from abstain.decisions import Decisions, free_name
 
 if TYPE_CHECKING:
