@@ -8,9 +8,18 @@ EXTRAS := arrow,cli,dask,dataframes,excel,mlflow,onnx,plots,sql
 # `make test TORCH=` goes without, and skips the tests of that bridge.
 TORCH ?= torch==2.13.0
 
-.PHONY: setup demo test test-slow test-oldest test-pythons fuzz coverage lint bench docs proof clean
+.PHONY: setup machine demo test test-slow test-oldest test-pythons fuzz coverage lint bench docs proof \
+  audit prepare release publish clean
 
 setup: $(VENV)/.setup
+
+# Programs that some tests run, on Debian and as root: a browser for the report, a server for SQL, npm
+# for what looks for barriers in pages, Java for Spark. Where one is missing its tests are skipped, and
+# say so; no other target installs anything outside this folder.
+PROGRAMS ?= chromium postgresql npm default-jre-headless
+machine:
+	apt-get -qq update
+	apt-get -qq install --yes --no-install-recommends $(PROGRAMS)
 
 demo: $(VENV)/.demo
 	$(BIN)/abstain demo
@@ -20,21 +29,21 @@ demo: $(VENV)/.demo
 test coverage fuzz test-oldest: export ABSTAIN_NUM_THREADS = 1
 test coverage fuzz test-oldest: export OMP_NUM_THREADS = 1
 test coverage fuzz test-oldest: export OPENBLAS_NUM_THREADS = 1
-test: $(VENV)/.test $(VENV)/.browser $(VENV)/.axe $(VENV)/.postgres lint
+test: $(VENV)/.test $(VENV)/.axe lint
 	$(BIN)/python -m pytest -m "not slow" --numprocesses 2 --dist loadfile
 
-test-slow: $(VENV)/.test $(VENV)/.postgres $(VENV)/.spark
+test-slow: $(VENV)/.test $(VENV)/.spark
 	$(BIN)/python -m pytest -m slow
 
 # Generated input for so many minutes, shared out among the fuzz tests, and once for every law that
 # hypothesis tests. New examples every time; all other targets try the same ones always.
 MINUTES ?= 30
-fuzz: $(VENV)/.test $(VENV)/.browser
+fuzz: $(VENV)/.test
 	ABSTAIN_FUZZ_MINUTES=$(MINUTES) $(BIN)/python -m pytest tests -m "hypothesis and not slow" \
 	  --numprocesses 2 --dist load
 
 # Lines and branches that the tests reach.
-coverage: $(VENV)/.test $(VENV)/.browser
+coverage: $(VENV)/.test
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -m "not slow" --numprocesses 2 --dist loadfile
 	$(BIN)/coverage combine --quiet
@@ -52,7 +61,7 @@ test-oldest:
 	  --override-ini "addopts=--import-mode=importlib --strict-markers -ra" -W ignore::DeprecationWarning
 
 # All tests with every interpreter that is here; the bridge to PyTorch is in `make test`.
-PYTHONS ?= python3.11 python3.12 python3.13
+PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 test-pythons:
 	@for python in $(PYTHONS); do \
 	  if $$python --version 2>/dev/null; \
@@ -78,6 +87,27 @@ docs: .venv-docs/.ready
 proof: .venv-proof/.ready
 	.venv-proof/bin/python -m pytest -q tests/proof tests/docs/test_guides.py -k "proof or coming"
 	.venv-proof/bin/python -m benchmarks.proof --json .venv-proof/proof.json
+
+# Known holes in what we depend on, the newest of each.
+audit: .venv-audit/.ready
+	.venv-audit/bin/pip-audit --skip-editable
+
+.venv-audit/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv-audit
+	.venv-audit/bin/python -m pip --quiet --disable-pip-version-check install --editable ".[$(EXTRAS)]" pip-audit
+	@touch $@
+
+# The steps of a release; RELEASING.md has them in order. `release` is a dry run, and changes nothing.
+prepare: $(VENV)/.test
+	$(BIN)/python .ci/release.py prepare $(VERSION)
+	$(BIN)/python tests/policies/make.py tests/policies/$(VERSION)
+
+release: $(VENV)/.test
+	$(BIN)/python .ci/release.py check $(VERSION) $(PYTHONS)
+
+publish: release
+	git tag --sign --message "abstain $(VERSION)" v$(VERSION)
+	git push origin v$(VERSION)
 
 clean:
 	rm -rf .venv .venv-* .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis abstain-demo build dist
@@ -111,37 +141,14 @@ $(VENV)/.test $(VENV)/.bench: $(VENV)/.%: $(VENV)/.setup
 	$(if $(filter docs,$*),.venv-docs/bin/python -m pip --quiet install --no-deps "nannyml==0.13.1")
 	@touch $@
 
-# The report is tested in a real browser. Where none can be had its tests are skipped, and say so.
-$(VENV)/.browser: $(VENV)/.test
-	@command -v chromium >/dev/null \
-	  || { [ "$$(id -u)" = 0 ] && apt-get -qq update && \
-	       apt-get -qq install --yes --no-install-recommends chromium; } >/dev/null 2>&1 \
-	  || echo "No chromium here, and no way to install one: the report's browser tests will be skipped"
-	@touch $@
-
-# A rule as SQL is run on a real server too, which a test starts and ends.
-$(VENV)/.postgres: $(VENV)/.test
-	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 \
-	  || { [ "$$(id -u)" = 0 ] && apt-get -qq update && \
-	       apt-get -qq install --yes --no-install-recommends postgresql; } >/dev/null 2>&1 \
-	  || echo "No PostgreSQL here, and no way to install one: SQL will not be tested on it"
-	@touch $@
-
-# Spark is hundreds of megabytes and needs Java; only the slow tests use it.
+# Spark is hundreds of megabytes; only the slow tests use it.
 $(VENV)/.spark: $(VENV)/.test
 	$(PIP) install --editable ".[spark]"
-	@command -v java >/dev/null \
-	  || { [ "$$(id -u)" = 0 ] && apt-get -qq update && \
-	       apt-get -qq install --yes --no-install-recommends default-jre-headless; } >/dev/null 2>&1 \
-	  || echo "No Java here, and no way to install it: Spark will not be tested"
 	@touch $@
 
 # What finds barriers in the report's pages. It is tried again as long as it could not be had.
 AXE := axe-core@4.14.0
 $(VENV)/.axe: $(VENV)/.test
-	@command -v npm >/dev/null \
-	  || { [ "$$(id -u)" = 0 ] && apt-get -qq update && \
-	       apt-get -qq install --yes --no-install-recommends npm; } >/dev/null 2>&1 || true
 	@{ npm install --prefix $(VENV)/axe --no-save --no-audit --no-fund --ignore-scripts --silent $(AXE) \
 	  && touch $@; } >/dev/null 2>&1 \
 	  || echo "No $(AXE) from npm here: the report's accessibility tests will be skipped"

@@ -23,7 +23,7 @@ Scale = Literal["probabilities", "logits"]
 
 # What to do about logits where probabilities are due: where a scale can be passed, where one was
 # fixed before, and where there is none.
-PASS_LOGITS = 'If these are logits, pass scale="logits".'
+PASS_LOGITS = 'If these are logits, pass scale="logits".'  # noqa: S105
 FIT_LOGITS = 'This was fitted on probabilities; if these are logits, fit it with scale="logits".'
 NO_LOGITS = (
     "If these are logits, or a score of uncertainty, pass probabilities instead: those of "

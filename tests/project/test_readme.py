@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-README = Path(__file__).parent.parent / "README.md"
+README = Path(__file__).parents[2] / "README.md"
 
 
 @pytest.mark.skipif(
