@@ -24,6 +24,7 @@ from abstain._numerics._statistics import auroc_lower as auroc_lower
 from abstain._numerics._statistics import auroc_lower_expected as auroc_lower_expected
 from abstain._numerics._statistics import bin_numbers as bin_numbers
 from abstain._numerics._statistics import clopper_pearson as clopper_pearson
+from abstain._numerics._statistics import even_in_spread as even_in_spread
 from abstain._numerics._statistics import gamma_draws as gamma_draws
 from abstain._numerics._statistics import resampled_weight as resampled_weight
 from abstain._numerics._statistics import weighted_quantiles as weighted_quantiles

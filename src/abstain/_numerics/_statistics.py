@@ -204,6 +204,12 @@ def gamma_draws(shape: FloatArray, n_draws: int, rng: np.random.Generator) -> Fl
     return drawn
 
 
+def even_in_spread(n: int) -> FloatArray:
+    """Return n + 1 levels from 0 to 1, as far apart as a share of draws varies at each of them."""
+    levels: FloatArray = np.sin(np.linspace(0.0, np.pi / 2, n + 1)) ** 2
+    return levels
+
+
 def weighted_quantiles(
     values: FloatArray, weight: FloatArray, levels: FloatArray | list[float]
 ) -> FloatArray:

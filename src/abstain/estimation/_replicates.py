@@ -14,7 +14,7 @@ import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, both_columns
 from abstain._kernels.proportions import adapted
-from abstain._numerics import gamma_draws, kinds
+from abstain._numerics import even_in_spread, gamma_draws, kinds
 from abstain.shift import MANY_CLASSES, Part
 from abstain.summaries import LabelledReplicates, LabelledSummary, Moves, compact, fewer
 
@@ -22,9 +22,11 @@ N_REPLICATES, _FEWEST = 200, 50
 
 # Numbers held of all replicates together, which bounds the rows that stand for all.
 _MOST_NUMBERS = 2**21
-_MOST_ROWS = 2_048
 _FEWEST_ROWS = 256
-_MOST_OF_BATCH = 1_024
+# Of two classes groups of neighbours stand for all, so fewer will do.
+_MOST_OF_TWO = 1_024
+_MOST_OF_MORE = 2_048
+_MOST_OF_BATCH = 512
 # Up to this many classes each has a slope of its own.
 _MANY_CLASSES = 20
 # Slopes and biases are held to what they are by so many rows' worth.
@@ -155,7 +157,8 @@ class Resampled:
         rng = np.random.default_rng(seed)
         labelled = labelled.held_out or labelled
         n_classes = labelled.proba.shape[1]
-        most = int(np.clip(_MOST_NUMBERS // (N_REPLICATES * n_classes), _FEWEST_ROWS, _MOST_ROWS))
+        most = _MOST_OF_TWO if n_classes == 2 else _MOST_OF_MORE
+        most = int(np.clip(_MOST_NUMBERS // (N_REPLICATES * n_classes), _FEWEST_ROWS, most))
         part, codes, count = _standing_for_all(labelled, most)
         # A row that stands for many is as sure as many are.
         weight = np.vstack([count, gamma_draws(count, N_REPLICATES, rng)])
@@ -247,12 +250,15 @@ def _standing_for_all(
     parts = [np.flatnonzero((codes == k) & (count > 0)) for k in range(n_classes)]
     present = [rows for rows in parts if len(rows)]
     each = max(most // len(present), 1)
-    some = [rows[:: max(-(-len(rows) // each), 1)] for rows in present]
-    counts = [
-        count[few] * (count[rows].sum() / count[few].sum())
-        for few, rows in zip(some, present, strict=True)
-    ]
-    part = np.concatenate(some)
+    if n_classes == 2:
+        pairs = [_middles(rows, proba[rows, 1], count[rows], each) for rows in present]
+    else:
+        some = [rows[:: max(-(-len(rows) // each), 1)] for rows in present]
+        pairs = [
+            (few, count[few] * (count[rows].sum() / count[few].sum()))
+            for few, rows in zip(some, present, strict=True)
+        ]
+    part, counts = np.concatenate([few for few, _ in pairs]), [one for _, one in pairs]
     if len(part) > 2 * most:
         # One row of each of very many classes is too much as well.
         whole, fewer_of = np.concatenate(counts), slice(None, None, -(-len(part) // most))
@@ -269,6 +275,23 @@ def _standing_for_all(
         np.concatenate([codes[part], others.argmax(axis=1)]),
         np.concatenate([*counts, np.full(len(surprising), mass)]),
     )
+
+
+def _middles(
+    rows: IntArray, p: FloatArray, count: FloatArray, most: int
+) -> tuple[IntArray, FloatArray]:
+    """Return the middle rows of groups of neighbours in p, and what each group counts.
+
+    Weights of a group drawn one by one add up to one of its count, drawn at once. At every level
+    groups are as wide as what is drawn leaves it open, so they are narrow near both ends.
+    """
+    order = np.argsort(kinds(p), kind="stable")
+    if len(rows) <= most:
+        return rows[order], count[order]
+    below = np.append(0.0, np.cumsum(count[order]))
+    bounds = np.unique(np.searchsorted(below, even_in_spread(most) * below[-1]))
+    bounds[[0, -1]] = 0, len(rows)
+    return rows[order[(bounds[:-1] + bounds[1:]) // 2]], np.diff(below[bounds])
 
 
 def _means(moved: FloatArray, weight: FloatArray) -> FloatArray:

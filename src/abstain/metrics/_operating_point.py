@@ -53,8 +53,9 @@ class OperatingPointMetric(RankingMetric):
         self, p: FloatArray, positive: FloatArray, negative: FloatArray
     ) -> FloatArray:
         n, m = positive.shape
-        below = np.zeros((n, m + 1)), np.zeros((n, m + 1))
+        below = np.empty((n, m + 1)), np.empty((n, m + 1))
         for mass, sums in zip((positive, negative), below, strict=True):
+            sums[:, 0] = 0.0
             np.cumsum(mass, axis=1, out=sums[:, 1:])
         t = self._thresholds_of_masses(p, below)
         rows = np.arange(len(t))

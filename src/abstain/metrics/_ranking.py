@@ -53,8 +53,8 @@ NO_GAIN = 1e-12
 # Draws are made on at most about this many atoms, which keeps 200 draws of a million examples
 # far below a second.
 MOST_ATOMS = 8_192
-# Fewer do where labels are few, but the ends of the order need their own.
-FEWEST_GROUPS = 4_096
+# Fewer do where labels are few.
+FEWEST_GROUPS = 1_536
 HEAVY = 12.0
 # Labelled rows are compared in at most about this many groups, many times.
 MOST_GROUPS = 2_048
@@ -349,10 +349,9 @@ class RankingMetric(Metric):
             # Of one replicate the rows are told apart; of many, neighbours are one atom.
             first = _first_of_groups(ordered, len(order) if len(weight) == 1 else MOST_GROUPS)
             positive = weight * (labelled.codes[order] == 1), weight * labelled.believed[:, order]
-            total = np.add.reduceat(weight, first, axis=1)
+            total, *masses = (_in_groups(mass, first) for mass in (weight, *positive))
             observed, expected = (
-                self._values_under(ordered[first], total, np.add.reduceat(mass, first, axis=1))
-                for mass in positive
+                self._values_under(ordered[first], total, mass) for mass in masses
             )
             sides.append(observed - expected)
         return sides[0], sides[-1]
@@ -517,6 +516,11 @@ _DEFAULTS: dict[str, Any] = RankingMetric.__init__.__kwdefaults__ or {}
 
 def _atoms_of_labels(codes: IntArray, rows: BatchSummary) -> Atoms:
     return Atoms.from_labels(codes, rows.proba[:, 1], sample_weight=rows.weight)
+
+
+def _in_groups(mass: FloatArray, first: IntArray) -> FloatArray:
+    """Return the sums of columns between where groups begin."""
+    return mass if len(first) == mass.shape[1] else np.add.reduceat(mass, first, axis=1)
 
 
 def _first_of_groups(p: FloatArray, most: int) -> IntArray:

@@ -19,7 +19,7 @@ from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.atoms import binned, prefix_sums, ties_counted, ties_summed, window_ends
 from abstain._kernels.proportions import adapted
 from abstain._kernels.ranking import pairs_won, precision_sums
-from abstain._numerics import kind_width
+from abstain._numerics import even_in_spread, kind_width
 
 # Sums of weights may differ from a capacity by rounding; this share of the total is forgiven.
 WEIGHT_TOLERANCE = 1e-12
@@ -320,15 +320,15 @@ class Atoms:
     def compressed(self, most: int, windows: Windows | None = None) -> tuple[Self, Windows]:
         """Return about ``most`` atoms at most, by merging neighbours, and windows among them.
 
-        They are merged evenly in weight and in both classes: none holds more than
-        ``3 / most`` of any of the three unless it did before, so no metric moves by much more.
-        None is merged across the end of a window.
+        They are merged evenly in weight and in both classes, and more finely towards the ends:
+        none holds more than ``5 / most`` of any of the three unless it did before, so no metric
+        moves by much more. None is merged across the end of a window.
         """
         nothing = np.empty(0, dtype=np.intp)
         kept = Windows(nothing, nothing) if windows is None else windows
         if len(self.p) <= most:
             return self, kept
-        marks = np.arange(1, most // 3) * (3 / most)
+        marks = even_in_spread(most // 3)[1:-1]
         cuts = [np.searchsorted(below, marks * below[-1]) for below in self.below]
         if self.equal_weight is None:
             cuts.append(np.searchsorted(self.weight_below, marks * self.weight_below[-1]))

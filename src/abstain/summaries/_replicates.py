@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
 
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.proportions import adapted
@@ -59,8 +58,11 @@ class Moves:
             logits = self.slope[:, 1:] * np.log(np.maximum(p, _SMALLEST))
             logits -= self.slope[:, :1] * np.log(np.maximum(1 - p, _SMALLEST))
             logits += bias[:, 1:] - bias[:, :1]
-            moved: FloatArray = expit(logits, out=logits)
-            return moved
+            np.negative(logits, out=logits)
+            with np.errstate(over="ignore"):
+                np.exp(logits, out=logits)
+            logits += 1.0
+            return np.reciprocal(logits, out=logits)
         return self.of_logs(self.logs(proba))
 
     def logs(self, proba: FloatArray) -> FloatArray:

@@ -382,7 +382,8 @@ def fewer(
 ) -> tuple[FloatArray, FloatArray]:
     """Return evenly spaced vectors of a set, at most so many, and the weight each stands for."""
     count = np.ones(len(proba)) if weight is None else weight
-    part = slice(None, None, max(-(-len(proba) // most), 1))
+    step = max(-(-len(proba) // most), 1)
+    part = slice((step - 1) // 2, None, step)
     if not count[part].any():
         return proba, count
     # A copy: they stay when the others are adapted in place.
