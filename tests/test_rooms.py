@@ -12,6 +12,7 @@ ROOMS = [
     "exceptions",
     "_files",
     "_schema",
+    "_words",
     "_display",
     "_inputs",
     "_numerics",

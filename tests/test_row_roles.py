@@ -324,10 +324,32 @@ def test_displays_report_and_evaluation_are_about_the_scored_rows(clinic, gappy)
     ):
         kind.from_decisions(found, clinic.y_target)
     report = Report(found, ids=np.arange(N) + 1_000, groups=np.arange(N) % 2)
-    assert report.facts["set_aside"] == {"no_score": 4, "label_known": 40}
-    assert report.facts["rows"] == 356
-    assert not {1_003, 1_060} & {*report.facts["cases"]["ids"]}
+    facts = report.facts
+    assert facts["set_aside"] == {"no_score": 4, "label_known": 40}
+    assert (facts["rows"], facts["rows_scored"]) == (len(found), 356)
+    assert 1_060 not in facts["cases"]["ids"]
     dropped = abstainer(clinic).decide(gappy, missing="drop")
     with pytest.raises(ValueError, match=r"Pass y_true\[decisions.rows\]"):
         evaluate(dropped, clinic.y_target)
     evaluate(dropped, clinic.y_target[dropped.rows])
+
+
+def test_the_page_refers_as_many_as_the_table_and_begins_with_what_has_no_score(clinic, gappy):
+    found = abstainer(clinic).decide(gappy, missing="refer")
+    facts = found.report(ids=[f"P{k}" for k in range(N)], groups=np.arange(N) % 2).facts
+    step, cases = facts["steps"][facts["chosen"]], facts["cases"]
+    assert step["withheld"] == found.abstain.sum()
+    assert step["rate"] == pytest.approx(found.abstention_rate)
+    assert step["headline"].startswith(f"Refer {found.abstain.sum()} of {N} cases")
+    assert "4 of them for want of a score" in step["headline"]
+    missing = np.flatnonzero(found.missing)
+    assert cases["ids"][:4] == [f"P{k}" for k in missing]
+    assert cases["reasons"][:5] == ["no score"] * 4 + ["the rule"]
+    assert cases["proba"][0] == [None, None]
+    for k, one in enumerate(facts["steps"]):
+        pairs = zip(cases["ids"], cases["steps"], strict=True)
+        listed = [name for name, mask in pairs if mask >> k & 1]
+        assert len(listed) == one["withheld"] == sum(one["groups"])
+        assert one["rate"] <= one["budget"] + 1e-9
+    assert {*listed} >= {*cases["ids"][:4]}
+    assert facts["steps"][0]["withheld"] == 4

@@ -11,6 +11,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from abstain import _words as words
+
 # Classes and rows that are shown; a repr is looked at, not read.
 MOST_CLASSES = 8
 MOST_ROWS = 24
@@ -85,11 +87,13 @@ def intervals(rows: Sequence[tuple[str, float, tuple[float, float]]], level: flo
     ends = [end for _, value, ends in rows for end in (value, *ends) if math.isfinite(end)]
     low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
     inner = "".join(
-        f'<tr><th>{escape(_cut(name))}</th><td class="n">{number(value)}</td>'
-        f'<td class="n">{_span(ends)}</td><td>{_picture(value, ends, low, high)}</td></tr>'
+        f'<tr><th>{escape(_cut(name))}</th><td class="n">{words.number(value)}</td>'
+        f'<td class="n">{words.span(ends)}</td><td>{_picture(value, ends, low, high)}</td></tr>'
         for name, value, ends in rows
     )
-    heads = f'<th></th><th class="n">estimate</th><th class="n">{100 * level:g}% interval</th>'
+    heads = (
+        f'<th></th><th class="n">estimate</th><th class="n">{words.percent(level)} interval</th>'
+    )
     return f"<table><tr>{heads}<th></th></tr>{inner}</table>"
 
 
@@ -99,8 +103,8 @@ def proportions(names: Sequence[Any], before: Any, now: Any) -> str:
     if len(names) > MOST_CLASSES:
         order = sorted(sorted(order, key=lambda k: -abs(now[k] - before[k]))[:MOST_CLASSES])
     inner = "".join(
-        f'<tr><td>{escape(_cut(names[k]))}</td><td class="n">{_percent(before[k])}</td>'
-        f'<td class="n">{_percent(now[k])}</td></tr>'
+        f'<tr><td>{escape(_cut(names[k]))}</td><td class="n">{words.share(before[k])}</td>'
+        f'<td class="n">{words.share(now[k])}</td></tr>'
         for k in order
     )
     heads = '<th>class</th><th class="n">validation</th><th class="n">batch (estimated)</th>'
@@ -117,23 +121,12 @@ def next_steps(*calls: str) -> str:
     )
 
 
-def number(value: float) -> str:
-    """Return a number to four digits, or that there is none."""
-    return f"{value:.4f}" if math.isfinite(value) else "not defined"
-
-
 def _row(parts: Iterable[Any], tag: str) -> str:
     cells = (
         f"<{tag}{' class=n' if place else ''}>{escape(_cut(part))}</{tag}>"
         for place, part in enumerate(parts)
     )
     return f"<tr>{''.join(cells)}</tr>"
-
-
-def _span(ends: tuple[float, float]) -> str:
-    if not all(map(math.isfinite, ends)):
-        return "not defined"
-    return f"{ends[0]:.4f} to {ends[1]:.4f}"
 
 
 def _picture(value: float, ends: tuple[float, float], low: float, high: float) -> str:
@@ -148,10 +141,6 @@ def _picture(value: float, ends: tuple[float, float], low: float, high: float) -
         f'stroke-width="2" opacity=".55"/><circle cx="{at[2]:.1f}" cy="7" r="4" '
         f'fill="currentColor"/></svg>'
     )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}%"
 
 
 def _cut(value: Any, most: int = _LONGEST) -> str:

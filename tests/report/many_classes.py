@@ -5,7 +5,7 @@ To decide about a hundred classes takes a while; how a page of them looks does n
 
 import numpy as np
 
-from abstain.report._drawings import confusions
+from abstain.report._steps import confusions
 
 LONG = "Adenocarcinoma of the {side} lobe, stage {number}"
 
@@ -43,6 +43,7 @@ def with_classes(facts, k, n_cases=400, seed=0):
         **facts,
         "classes": names,
         "positive": facts["positive"] if k == 2 else None,
+        "operating_point": facts["operating_point"] if k == 2 else None,
         "steps": steps,
         "costs": {"errors": (1 - np.eye(k)).tolist(), "abstain": 0.0, "given": False},
         "moved": {

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from abstain.report import Report, _cases
+from abstain.report._cases import pack
 from abstain.report._html import render
-from abstain.report._packing import pack
 
 from .many_classes import with_classes
 

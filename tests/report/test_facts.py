@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 
 from abstain import Abstainer, Cost, metrics
+from abstain._numerics import plain
+from abstain._words import metric_title
 from abstain.datasets import simulate_binary_normal, simulate_four_class_normal
-from abstain.estimation import EstimatedValue
+from abstain.estimation import Estimate, EstimatedValue
+from abstain.evaluation import operating_point
 from abstain.exceptions import AssumptionWarning
 from abstain.metrics import ExpectedCost
 from abstain.regions import GainThreshold, Interval
 from abstain.report import Report, _cases, _view
-from abstain.report._words import decimals, headline, metric_title
+from abstain.rules import Argmax, Threshold
 from abstain.shift import KnownPriors
 from abstain.summaries import LabelledSummary
 
@@ -539,22 +542,66 @@ def test_very_many_groups_are_joined(binary, monkeypatch):
     ],
 )
 def test_metrics_have_titles(name, title):
-    assert metric_title(metrics.get(name)) == title
+    assert metric_title(metrics.get(name).name) == title
 
 
-def test_the_headline_says_what_happens():
-    def said(before, after):
-        estimated = EstimatedValue(after, (0.1, 0.2), 0.9)
-        return headline("cost", withheld=5, rows=100, rate=0.05, before=before, after=estimated)
+def test_the_headline_says_what_happens(binary):
+    def said(before, after, ends=(0.1, 0.2)):
+        values = (EstimatedValue(value, ends, 0.9) for value in (before, after))
+        return Report(binary.judged(figures=Estimate(*values))).headline
 
     assert "falls from 0.300 to 0.150" in said(0.3, 0.15)
-    assert "Estimated cost is 0.150" in said(0.15, 0.15)
-    undefined = said(0.1, float("nan"))
-    assert undefined == "Refer 5 of 100 cases (5%). The cost of the rest is not defined."
-    assert decimals(None) == "\u2013"
+    assert "specificity is 0.150 (90%" in said(0.15, 0.15)
+    assert said(0.1, float("nan")) == (
+        "Refer 225 of 1,500 cases (15%). The sensitivity at 90% specificity of the rest is not "
+        "defined."
+    )
+    # As many digits as tell the two apart.
+    rare = said(0.00094, 0.0014, (0.0008, 0.0021))
+    assert "rises from 0.00094 to 0.00140 (90% interval 0.00080 to 0.00210)" in rare
 
 
 def test_regions_are_put_in_words():
     assert Interval.empty().in_words("ill") == "no case is referred"
     assert "probability of ill from 0.100 to 0.200" in Interval(0.1, 0.2).in_words("ill")
     assert "help the metric most" in GainThreshold(np.eye(2), 0.1).in_words("ill")
+
+
+def test_the_first_screen_says_of_whom_the_figure_is_and_what_it_rests_on(report):
+    top = report.to_html().split("<main>")[0]
+    assert "The figure is of the cases that are not referred, as the model predicts them" in top
+    assert "what a person answers about the others is not in it" in top
+    assert "What the figure rests on: plausible." in top
+
+
+@pytest.mark.usefixtures("few_batches")
+def test_a_gain_is_told_against_what_one_would_do_without_it(clinic):
+    """Nobody would predict all rows by a rule that was made for the kept ones."""
+    abstainer = Abstainer(
+        "f1:macro", budget=0.2, decision="optimal", calibration="platt", scale="logits"
+    ).fit(clinic.scores_val, clinic.y_val)
+    decisions = abstainer.decide(clinic.scores_target)
+    plain = decisions.choice._replace(rule=Argmax())
+    nobody = np.zeros(len(decisions), dtype=bool)
+    other = decisions.judged(choice=plain, abstain=nobody).estimate.before.value
+    own = decisions.estimate.before.value
+    facts = Report(decisions).facts
+    assert facts["before"]["value"] == pytest.approx(max(own, other), rel=1e-6)
+    assert facts["before"]["by_rule"] == (own >= other)
+    assert facts["steps"][0]["value"] == facts["before"]["value"]
+    # Turned round the rule is worse than the most probable class everywhere.
+    worse = decisions.judged(choice=decisions.choice._replace(rule=Threshold(0.99)))
+    page = Report(worse)
+    assert not page.facts["before"]["by_rule"]
+    assert page.facts["before"]["value"] == pytest.approx(other, rel=1e-6)
+    assert "predicted as its most probable class" in page.to_html().split("<main>")[0]
+
+
+def test_the_page_says_what_the_rule_does_at_its_own_threshold(report, binary, four_classes):
+    point = report.facts["operating_point"]
+    assert point == json.loads(json.dumps(plain(operating_point(binary).to_dict(), digits=7)))
+    page = report.to_html()
+    assert "At the rule's own threshold" in page
+    assert "A specificity of at least 0.9 is reached with a probability of" in page
+    assert four_classes.facts["operating_point"] is None
+    assert "At the rule's own threshold" not in four_classes.to_html().split("<script")[0]

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from abstain.report import Report
+from abstain.report._cases import pack
 from abstain.report._html import render
-from abstain.report._packing import pack
-from abstain.report._words import verdict_on_intervals
+from abstain.report._trust import verdict_on_intervals
 
 
 def test_the_page_is_one_file_without_addresses(report, four_classes):
@@ -58,7 +58,7 @@ def test_doubtful_assumptions_and_narrow_intervals_are_said(report):
     facts["trust"]["verdict"] = verdict_on_intervals(facts["trust"])
     facts["trust"]["certificate"] = "90% confidence: sensitivity 0.8"
     page = render(facts)
-    assert "What happened: doubtful.</strong> It does not fit." in page
+    assert "What the figure rests on: doubtful.</strong> It does not fit." in page
     assert "Intervals: doubtful.</strong> 3 of 12" in page
     assert "<li>Class &lt;b&gt; seems to fill the whole batch.</li>" in page
     assert "3 of 12 intervals held the realised value, where 90% are meant to. That is" in page

@@ -239,7 +239,8 @@ def test_three_verdicts_have_words_and_colours_of_their_own(opened, facts):
     for state in ("plausible", "doubtful", "not checked"):
         facts["moved"]["verdict"] = {"state": state, "summary": "Said."}
         verdict = opened(facts).locator(".verdict").first
-        assert verdict.text_content().split(" ", 1)[1] == f"What happened: {state}. Said."
+        said = verdict.text_content().split(" ", 1)[1]
+        assert said == f"What the figure rests on: {state}. Said."
         colours.add(verdict.locator("strong").evaluate("(e) => getComputedStyle(e).color"))
     assert len(colours) == 3
 

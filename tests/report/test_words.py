@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abstain.report._movement import _in_words
-from abstain.report._words import share, shares_in_words, verdict_on_intervals, verdict_on_shift
+from abstain._words import share
+from abstain.report._movement import _in_words, shares_in_words, verdict_on_shift
+from abstain.report._trust import verdict_on_intervals
 from abstain.shift import Assumption, LabelShiftCheck
 
 priors = st.lists(st.floats(0.001, 1), min_size=2, max_size=6)

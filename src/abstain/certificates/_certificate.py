@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abstain import metrics
-from abstain._display import block, number, table
+from abstain._display import block, table
 from abstain._inputs import FloatArray, IntArray, label_array, shown
 from abstain._inputs import number as check_number
 from abstain._numerics import auroc_lower, clopper_pearson, nan_if_none, plain
+from abstain._words import number
 from abstain.certificates._worst_case import check_prior_range, worst_case
 from abstain.metrics import AUROC, BalancedAccuracy, BaseConfusionMetric, Metric
 from abstain.regions import Choice

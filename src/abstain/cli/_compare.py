@@ -5,17 +5,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from abstain import _words as words
 from abstain._numerics import aligned
 from abstain.cli import _options as option
 from abstain.cli._goal import budget_of
 from abstain.cli._terminal import in_a_line
-from abstain.cli._undefined import NOT_DEFINED
 from abstain.cli._values import check_with, filled_by, in_one_value, option_field
 
 if TYPE_CHECKING:
@@ -232,16 +231,12 @@ def _lines(found: dict[str, Any]) -> list[str]:
         rows.append(
             [
                 name,
-                *(
-                    f"{part['value']:.4f} ({part['interval'][0]:.4f} to {part['interval'][1]:.4f})"
-                    if isfinite(part["value"])
-                    else NOT_DEFINED
-                    for part in parts
-                ),
+                *(words.estimate(one["value"], one["interval"]) for one in parts),
             ]
         )
     return [
-        f"{found['metric']}, estimated without labels; nobody withheld: {found['base']:.4f}",
+        f"{found['metric']}, estimated without labels; nobody withheld: "
+        f"{words.number(found['base'])}",
         *(f"  {line}" for line in aligned(rows)),
     ]
 

@@ -184,6 +184,11 @@ def choice_of(policy: Policy, seen: FirstPass, *, stored: bool) -> StreamChoice:
     if found["asked"]["cost"] is not None:
         for moment in ("before", "after"):
             found["asked"]["cost"][moment]["total"] *= times
+    if found["operating_point"] is not None:
+        for part in (found["operating_point"]["missed"][moment] for moment in ("before", "after")):
+            ends = (part["value"], *part["interval"])
+            value, *interval = (None if end is None else times * end for end in ends)
+            part |= {"value": value, "interval": interval}
     found |= seen.remarks
     found["streamed"] = {
         "files": len(seen.counts),

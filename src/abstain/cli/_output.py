@@ -1,10 +1,14 @@
-"""What every command prints, what it warns of, and where it may write."""
+"""What every command prints, what it warns of, and where it may write.
+
+JSON has ``null`` for a number that is not there, and a few words on why.
+"""
 
 # ruff: noqa: RUF009 - a field that an option fills is a field of a dataclass
 
 from __future__ import annotations
 
 import glob
+import math
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,6 +20,7 @@ from typing import Any
 import click
 
 from abstain._files import landing, place_of
+from abstain._words import NOT_DEFINED
 from abstain.cli._spelling import spelled
 from abstain.cli._terminal import in_a_line, say, tell
 from abstain.cli._values import FILE, KEY_FILE, filled_by, option_field
@@ -26,6 +31,15 @@ _HEARD = "abstain.warnings"
 READ = "abstain.read"
 # What --out can write a table as, by how its name ends.
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".parquet", ".xlsx")
+UNDEFINED = f"{NOT_DEFINED} on these rows: too few, or a class is missing"
+_PARTS = {
+    "after": ("kept", "no row is kept"),
+    "kept": ("kept", "no row is kept"),
+    "withheld": ("withheld", "no row is withheld"),
+}
+# What is a number wherever it stands, unless there is none.
+_NUMBERS = {"value", "realised", "all", "kept", "withheld"}
+_NUMBERS |= {f"{name}_interval" for name in ("all", "kept", "withheld")}
 AS_JSON = click.option(
     "--json", "as_json", is_flag=True, help="Print the result as JSON, for machines."
 )
@@ -69,7 +83,6 @@ def emit(found: Any, lines: Iterable[str], as_json: bool) -> None:
         import json
 
         from abstain._numerics import plain
-        from abstain.cli._undefined import null_because
 
         if isinstance(found, Mapping) and (reasons := null_because(found)):
             found = {**found, "null_because": reasons}
@@ -77,6 +90,50 @@ def emit(found: Any, lines: Iterable[str], as_json: bool) -> None:
     context = click.get_current_context(silent=True)
     if context is not None and _HEARD in context.meta:
         _say(*context.meta[_HEARD])
+
+
+def null_because(found: Mapping[str, Any]) -> dict[str, str]:
+    """Return a reason for every number that is none, by where it stands.
+
+    Examples
+    --------
+    >>> null_because({"rows": 2, "withheld": 2, "estimate": {"after": {"value": float("nan")}}})
+    {'estimate.after.value': 'no row is kept'}
+    """
+    counts = found.get("withheld"), found.get("rows")
+    known = all(isinstance(count, int) for count in counts)
+    nobody = {"kept": known and counts[0] == counts[1], "withheld": known and counts[0] == 0}
+    return {path: _reason(path, value, nobody) for path, value in _not_finite(found, "")}
+
+
+def _not_finite(value: Any, path: str) -> Iterator[tuple[str, float]]:
+    """Yield the numbers that JSON has no word for; of a list one stands for all."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        # Some facts say by themselves why they are not there.
+        for name, part in value.items() if value.get("why_not") is None else ():
+            yield from _not_finite(part, f"{path}.{name}" if path else str(name))
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _not_finite(part, path)
+    elif value is None and path.rpartition(".")[2] in _NUMBERS:
+        # Facts that are data already, in which what is no number is nothing.
+        yield path, math.nan
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield path, value
+
+
+def _reason(path: str, value: float, nobody: Mapping[str, bool]) -> str:
+    if math.isinf(value):
+        return "it has no bound" if value > 0 else "it has no lower bound"
+    for name in reversed(path.split(".")):
+        which, why = _PARTS.get(name.removesuffix("_interval"), ("", ""))
+        if which:
+            if nobody[which]:
+                return why
+            return f"not defined on the rows that are {which}: too few, or a class is missing"
+    return UNDEFINED
 
 
 def heard_warnings() -> list[list[str]]:

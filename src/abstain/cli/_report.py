@@ -63,22 +63,21 @@ def report(
     told = new.unscored_and_known(policy.classes)
     decisions = policy.apply(new.scores_for(policy.classes), **told)
     options: dict[str, Any] = {} if title is None else {"title": title}
+    page = page_about(
+        decisions,
+        new,
+        source,
+        inputs=(rule.policy,),
+        random_state=random_state,
+        **options,
+    )
     with landing() as place:
-        page = write_report(
-            place(Path(str(outputs.out))),
-            decisions,
-            new,
-            source,
-            inputs=(rule.policy,),
-            random_state=random_state,
-            **options,
-        )
+        page.save(place(Path(str(outputs.out))))
         option.emit(page.facts, [page.headline], outputs.as_json)
     wrote("the report", outputs.out)
 
 
-def write_report(
-    path: Path,
+def page_about(
     decisions: Decisions,
     new: Predictions,
     source: Predictions | None,
@@ -86,8 +85,9 @@ def write_report(
     inputs: tuple[Path, ...] = (),
     **options: Any,
 ) -> Report:
-    """Write the page about decisions on rows read from files, and return it."""
-    from abstain.report import Report
+    """Return the page about decisions on rows read from files; what it doubts is warned of."""
+    from abstain.exceptions import AssumptionWarning, warn_user
+    from abstain.report import DOUBTFUL, Report
 
     if source is not None:
         inputs = (*inputs, *source.files)
@@ -103,5 +103,21 @@ def write_report(
         inputs=(*inputs, *new.files),
         **options,
     )
-    page.save(path)
+    verdict = page.facts["trust"]["verdict"]
+    if verdict["state"] == DOUBTFUL:
+        warn_user(
+            f"Intervals are too narrow: in a back-test, {verdict['summary']}", AssumptionWarning
+        )
     return page
+
+
+def back_test_of(page: Report) -> dict[str, Any]:
+    """Return how often the intervals of a page held in its back-test, as plain data."""
+    trusted = page.facts["trust"]
+    test = trusted["back_test"] or {"inside": None, "points": [], "too_few": None}
+    return {
+        "held": test["inside"],
+        "of": len(test["points"]),
+        "too_few": test["too_few"],
+        "summary": trusted["verdict"]["summary"],
+    }

@@ -58,7 +58,7 @@ def run(
     parameters = goal.parameters() | asdict(method)
 
     from abstain.cli._predictions import read_predictions, read_validation
-    from abstain.cli._report import write_report
+    from abstain.cli._report import back_test_of, page_about
     from abstain.cli._summary import facts, lines
     from abstain.cli._writing import save_decisions
 
@@ -71,12 +71,15 @@ def run(
     classes = abstainer.classes_
     decisions = abstainer.decide(new.scores_for(classes), **new.unscored_and_known(classes))
     found = facts(decisions) | new.remarks
+    page = None if outputs.report is None else page_about(decisions, new, source)
+    if page is not None:
+        found["back_test"] = back_test_of(page)
     with outputs.landing(found, lines(found)) as place:
         save_decisions(place, outputs, decisions, new, (source, new))
         if outputs.policy is not None:
             decisions.policy.save(place(outputs.policy), key=key)
-        if outputs.report is not None:
-            write_report(place(outputs.report), decisions, new, source)
+        if page is not None:
+            page.save(place(Path(str(outputs.report))))
 
 
 def _fitted(

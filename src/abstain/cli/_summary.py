@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from abstain._numerics import aligned
-from abstain.cli._targets import class_in_words, most_probable_before, target_facts, target_lines
+from abstain._words import class_in_words, estimate, number, share
+from abstain.cli._output import UNDEFINED
+from abstain.cli._targets import target_facts, target_lines
 from abstain.cli._terminal import in_a_line
-from abstain.cli._undefined import NOT_DEFINED
 from abstain.decisions import Decisions
+from abstain.evaluation import as_most_probable, operating_lines, operating_point
 
 # Of more classes than this those are shown whose proportion moved most.
 _MANY_CLASSES = 10
@@ -33,6 +35,7 @@ def facts(decisions: Decisions, *, stored: bool = False) -> dict[str, Any]:
     certificate, over = decisions.certificate, decisions.over_capacity
     assumed = decisions.assumption
     each = decisions.alternative if decisions.metric.known else None
+    other, point = as_most_probable(decisions.scored), operating_point(decisions)
     rule, last = decisions.choice.rule, class_in_words(decisions.classes[-1])
     predicts = in_a_line(rule.in_words(last))
     return {
@@ -46,7 +49,8 @@ def facts(decisions: Decisions, *, stored: bool = False) -> dict[str, Any]:
         "priors": _priors(decisions, stored),
         "asked": target_facts(decisions.scored),
         "estimate": asdict(decisions.estimate) if decisions.metric.known else None,
-        "before_as_most_probable": most_probable_before(decisions.scored),
+        "before_as_most_probable": other and asdict(other),
+        "operating_point": point and point.to_dict(),
         "withhold": decisions.choice.region.to_dict(),
         "decision": rule.to_dict(),
         "predicts": predicts[:1].upper() + predicts[1:],
@@ -96,7 +100,7 @@ def lines(found: dict[str, Any]) -> list[str]:
     """Return the facts as lines for people, the answer first."""
     result = [
         f"Withheld {found['withheld']:,} of {found['rows']:,} rows "
-        f"({found['abstention_rate']:.1%})"
+        f"({share(found['abstention_rate'])})"
     ]
     if found["over_capacity"]:
         would = found["withheld"] + found["over_capacity"]
@@ -120,12 +124,16 @@ def lines(found: dict[str, Any]) -> list[str]:
     if other is not None:
         result.append(
             f"  Before is with the predictions of this rule; predicted as the most probable class "
-            f"it would be {other['value']:.4f}"
+            f"it would be {number(other['value'])}"
         )
     result += target_lines(found["asked"], found["reached"])
+    if found["operating_point"] is not None:
+        result += ["", *operating_lines(found["operating_point"])]
     result += ["", *_proportions(found)]
     if found["certificate"] is not None:
         result += _certified(found["certificate"])
+    if "back_test" in found:
+        result += ["", f"Back-test of the report: {found['back_test']['summary']}"]
     if found["assumption"] is not None:
         result += ["", f"The estimates rest on this. {found['assumption']['summary']}"]
         worlds, each = found["assumption"].get("worlds"), found["alternative"]
@@ -160,10 +168,9 @@ def _proportions(found: dict[str, Any]) -> list[str]:
 
 def estimated(part: dict[str, Any]) -> str:
     """Return an estimated value and its interval."""
-    low, high = part["interval"]
     if not isfinite(part["value"]):
-        return f"{NOT_DEFINED}: too few, or a class is missing"
-    return f"{part['value']:.4f} ({100 * part['level']:g}% interval {low:.4f} to {high:.4f})"
+        return UNDEFINED
+    return estimate(part["value"], part["interval"], part["level"])
 
 
 def _certified(certificate: dict[str, Any]) -> list[str]:

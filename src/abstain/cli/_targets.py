@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from abstain._words import class_in_words
 from abstain.decisions import Decisions
 from abstain.metrics import ExpectedCost
-from abstain.rules import Argmax
 from abstain.selection import Cost, Selection, goals_of, shown_short
 
 _MOST_COSTS = 6
@@ -84,25 +84,6 @@ def _cost_lines(cost: dict[str, Any]) -> list[str]:
         *lines,
         f"          of which {own}, referrals {sign}{money(parts['referrals'])} per row",
     ]
-
-
-def most_probable_before(decisions: Decisions) -> dict[str, Any] | None:
-    """Return the metric before abstaining if rows were predicted as their most probable class.
-
-    None where that is how they are predicted, or where predictions are not what counts.
-    """
-    if decisions.metric.ranks or isinstance(decisions.choice.rule, Argmax):
-        return None
-    nobody = np.zeros_like(decisions.abstain)
-    plain = decisions.judged(choice=decisions.choice._replace(rule=Argmax()), abstain=nobody)
-    before = plain.estimate.before
-    return {"value": before.value, "interval": before.interval, "level": before.level}
-
-
-def class_in_words(label: Any) -> str:
-    """Return a class label so that it reads as one: numbers say that they are classes."""
-    name = str(label)
-    return f"class {name}" if name.lstrip("-").replace(".", "", 1).isdigit() else name
 
 
 def money(value: float) -> str:

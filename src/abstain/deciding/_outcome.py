@@ -93,7 +93,7 @@ class Outcome:
             return self.figures
         if not len(self.abstain):
             return Estimate.undefined(self.level)
-        return self._drawn(self.replicates).estimate(self.level)
+        return self.drawn().estimate(self.level)
 
     @cached_property
     def alternative(self) -> dict[World, Estimate] | None:
@@ -101,7 +101,7 @@ class Outcome:
         if self.shift is None or not self.shift.worlds:
             return None
         return {
-            world: self._drawn(replicates).estimate(self.level)
+            world: self.drawn(replicates).estimate(self.level)
             for world, replicates in self.shift.worlds.items()
         }
 
@@ -109,7 +109,9 @@ class Outcome:
         """Return the same rows by another metric or choice; figures not given are drawn anew."""
         return replace(self, figures=figures, **changes)
 
-    def _drawn(self, replicates: tuple[Replicates, ...]) -> Drawn:
+    def drawn(self, replicates: tuple[Replicates, ...] | None = None) -> Drawn:
+        """Draw the metric on all rows and on the kept; under what may be right, if not given."""
+        replicates = self.replicates if replicates is None else replicates
         by_rule = self.metric.ranks and self.values is None
         if by_rule and (self.choice.withheld(self.compact) == self.abstain).all():
             summary = self._atoms

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from abstain import _words as words
 from abstain._display import block, intervals
 from abstain._inputs import FloatArray, IntArray, Mask
 from abstain._numerics import nan_if_none, plain, weighted_quantiles
@@ -56,10 +57,7 @@ class EstimatedValue:
         return cls(float("nan"), (float("nan"), float("nan")), level)
 
     def __str__(self) -> str:
-        if np.isnan(self.value):
-            return "not defined"
-        low, high = self.interval
-        return f"{self.value:.4f} ({100 * self.level:g}% interval {low:.4f} to {high:.4f})"
+        return words.estimate(self.value, self.interval, self.level)
 
     def __repr__(self) -> str:
         return f"<EstimatedValue {self}>"

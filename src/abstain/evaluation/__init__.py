@@ -6,6 +6,12 @@ from abstain.evaluation._compare import Dataset, compare
 from abstain.evaluation._evaluate import Evaluation, evaluate
 from abstain.evaluation._evaluate import Realised as Realised
 from abstain.evaluation._intervals import JudgedRows as JudgedRows
+from abstain.evaluation._operating import OperatingPoint as OperatingPoint
+from abstain.evaluation._operating import as_most_probable as as_most_probable
+from abstain.evaluation._operating import count_in_words as count_in_words
+from abstain.evaluation._operating import operating_lines as operating_lines
+from abstain.evaluation._operating import operating_point
+from abstain.evaluation._operating import operating_remarks as operating_remarks
 from abstain.evaluation._risk_coverage import RiskCoverage as RiskCoverage
 from abstain.evaluation._risk_coverage import risk_coverage
 from abstain.evaluation._significance import best_methods, signed_rank_test
@@ -27,6 +33,7 @@ __all__ = [
     "dirichlet_priors",
     "evaluate",
     "grouped_split",
+    "operating_point",
     "risk_coverage",
     "shifted_rows",
     "signed_rank_test",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
+from itertools import starmap
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from abstain import _words as words
 from abstain import metrics as metric_registry
-from abstain._display import block, next_steps, number, sentence, table
+from abstain._display import block, next_steps, sentence, table
 from abstain._inputs import (
     ClassOrder,
     Mask,
@@ -32,10 +34,18 @@ from abstain.evaluation._groups import (
     sparse_parts,
 )
 from abstain.evaluation._intervals import JudgedRows, realised_interval
+from abstain.evaluation._operating import (
+    SHARES_IN_WORDS,
+    OperatingPoint,
+    count_in_words,
+    operating_point,
+)
 from abstain.evaluation._risk_coverage import RiskCoverage, risk_coverage
 from abstain.exceptions import AssumptionWarning, warn_user
-from abstain.metrics import Metric
+from abstain.metrics import SHARES, CellShare, Metric
 
+_AT_THRESHOLD = "At the rule's own threshold"
+_AGAINST = ("on all", "on the kept", "as estimated of the kept")
 _NOT_DEFINED = (float("nan"), float("nan"))
 
 
@@ -91,6 +101,13 @@ class Evaluation:
         What there are too few rows of to say much about.
     positive : label or None
         The positive class of two.
+    at_threshold : dict of str to Realised
+        Of two classes with a positive one: sensitivity, specificity, positive and negative
+        predictive value (``ppv``, ``npv``) and the number of missed positives (``missed``), of
+        the predictions as they were made. A metric such as specificity at a sensitivity is taken
+        at the best threshold of the evaluated rows, which no rule could have known.
+    estimated_at_threshold : OperatingPoint or None
+        What had been estimated of these without labels.
     """
 
     metric: str
@@ -101,6 +118,8 @@ class Evaluation:
     risk_coverage: RiskCoverage
     small: tuple[str, ...] = ()
     positive: Any = None
+    at_threshold: dict[str, Realised] = field(default_factory=dict)
+    estimated_at_threshold: OperatingPoint | None = None
 
     @property
     def inside_before(self) -> bool | None:
@@ -123,6 +142,9 @@ class Evaluation:
             "realised": {name: asdict(found) for name, found in self.realised.items()},
             "groups": self._groups_to_dict(),
             "small": list(self.small),
+            "at_threshold": {name: asdict(found) for name, found in self.at_threshold.items()},
+            "estimated_at_threshold": self.estimated_at_threshold
+            and self.estimated_at_threshold.to_dict(),
             "estimated": {
                 "before": _estimate(self.estimated_before, own.all),
                 "after": _estimate(self.estimated_after, own.kept),
@@ -178,8 +200,8 @@ class Evaluation:
                 if label is None
                 else f"{name} [{f'{grouping(label)} {label_text(label)}'.strip()}]",
                 f"{found.n:,}",
-                f"{found.abstention_rate:.1%}",
-                *(number(value) for value in (found.all, found.kept, found.withheld)),
+                words.share(found.abstention_rate),
+                *(words.number(value) for value in (found.all, found.kept, found.withheld)),
             )
             for label, by_metric in [(None, self.realised), *self.groups.items()]
             for name, found in by_metric.items()
@@ -199,17 +221,33 @@ class Evaluation:
                 [
                     (
                         name,
-                        number(said.value),
-                        f"{number(said.interval[0])} to {number(said.interval[1])}",
-                        number(realised),
+                        words.number(said.value),
+                        words.span(said.interval),
+                        words.number(realised),
                         _said(said, realised).removeprefix(", "),
                     )
                     for name, said, realised in against
                 ],
             ),
+            sentence(_AT_THRESHOLD) if self.at_threshold else "",
+            table(("", *_AGAINST), self._threshold_rows()) if self.at_threshold else "",
             sentence(f"AURC {curve.aurc:.4f}, AUGRC {curve.augrc:.4f}", soft=True),
             next_steps(".to_frame()", "print(evaluation.to_text())"),
         )
+
+    def _threshold_rows(self) -> list[list[str]]:
+        """Return what the rule's own predictions were worth, and what had been estimated."""
+        rows = []
+        said = self.estimated_at_threshold
+        for name, found in self.at_threshold.items():
+            parts = [(found.all, found.all_interval), (found.kept, found.kept_interval)]
+            after = EstimatedValue.undefined(found.level)
+            if said is not None:
+                after = (said.missed if name == "missed" else said.shares[name]).after
+            parts.append((after.value, after.interval))
+            write = count_in_words if name == "missed" else words.estimate
+            rows.append([SHARES_IN_WORDS.get(name, name), *starmap(write, parts)])
+        return rows
 
     @property
     def _of_positive(self) -> str:
@@ -218,14 +256,15 @@ class Evaluation:
     def __repr__(self) -> str:
         own = self.realised[self.metric]
         return (
-            f"<Evaluation: {self.metric} {number(own.kept)} on the kept rows, "
-            f"{number(own.all)} on all {own.n:,}; {len(self.groups)} groups{self._of_positive}>"
+            f"<Evaluation: {self.metric} {words.number(own.kept)} on the kept rows, "
+            f"{words.number(own.all)} on all {own.n:,}; {len(self.groups)} "
+            f"groups{self._of_positive}>"
         )
 
     def to_text(self) -> str:
         """Return the evaluation as a table for people."""
         own, curve = self.realised[self.metric], self.risk_coverage
-        level = f"{100 * own.level:g}% interval"
+        level = f"{words.percent(own.level)} interval"
         lines = [f"Positive class: {self.positive}", ""] if self.positive is not None else []
         head = ["", "rows", "withheld", f"on all ({level})", "on the kept", "on the withheld"]
         lines += aligned(
@@ -242,13 +281,18 @@ class Evaluation:
             first = [f"by {name}" if name else "by group", *several, *head[1:]]
             numbers = {1 + len(several), 2 + len(several)}
             lines += ["", *aligned([first, *rows], right=numbers)]
+        if self.at_threshold:
+            rows = [["", *_AGAINST], *self._threshold_rows()]
+            lines += ["", _AT_THRESHOLD, *(f"  {line}" for line in aligned(rows))]
+            if "@" in self.metric:
+                lines.append(f"  ({self.metric} above is at the best threshold of these rows)")
         lines += [
             "",
             f"{self.metric}, estimated without labels against realised",
             f"  all   {self.estimated_before}   "
-            f"realised {number(own.all)}{_said(self.estimated_before, own.all)}",
+            f"realised {words.number(own.all)}{_said(self.estimated_before, own.all)}",
             f"  kept  {self.estimated_after}   "
-            f"realised {number(own.kept)}{_said(self.estimated_after, own.kept)}",
+            f"realised {words.number(own.kept)}{_said(self.estimated_after, own.kept)}",
             f"risk and coverage: AURC {curve.aurc:.4f}, AUGRC {curve.augrc:.4f}, "
             f"excess-AURC {curve.excess_aurc:.4f}",
         ]
@@ -338,7 +382,9 @@ def evaluate(
         np.isin(np.arange(n), at),
         decisions.level if level is None else check_level(level),
     )
-    parts = [(None, np.ones(n, dtype=bool)), *group_rows(groups, n)]
+    everyone = np.ones(n, dtype=bool)
+    shares = () if decisions.positive is None else SHARES
+    parts = [(None, everyone), *group_rows(groups, n)]
     steps = [(label, metric, rows) for label, rows in parts for metric in chosen.values()]
     found: dict[Any, dict[str, Realised]] = {label: {} for label, _ in parts}
     for label, metric, rows in progress(steps, "evaluate"):
@@ -363,6 +409,8 @@ def evaluate(
         ),
         small=small,
         positive=decisions.positive,
+        at_threshold={name: judge.at_threshold(name) for name in shares},
+        estimated_at_threshold=operating_point(decisions) if decisions.metric.known else None,
     )
 
 
@@ -395,6 +443,23 @@ class _Judge:
             withheld_interval=out[1],
             level=self.level,
         )
+
+    def at_threshold(self, share: str) -> Realised:
+        """Return a share of the predictions as they were made; of the missed, their number."""
+        everyone = np.ones(len(self.predicted), dtype=bool)
+        found = self.realised(CellShare(share), everyone)
+        if share != "missed":
+            return found
+        withheld, weight = self.decisions.abstain, self.rows.weight
+        counts = np.where(self.predicted, 1.0 if weight is None else weight, 0.0)
+        sizes = {"all": everyone, "kept": ~withheld, "withheld": withheld}
+        changes: dict[str, Any] = {}
+        for name, rows in sizes.items():
+            size = float(counts[rows].sum())
+            low, high = getattr(found, f"{name}_interval")
+            changes |= {name: size * getattr(found, name)}
+            changes |= {f"{name}_interval": (size * low, size * high)}
+        return replace(found, **changes)
 
     def _judged(self, metric: Metric, rows: Mask) -> tuple[float, tuple[float, float]]:
         """Return the metric of some rows, and where that of all rows of their kind lies."""
@@ -454,11 +519,6 @@ def _cells(name: str, found: Realised) -> list[str]:
     return [
         name,
         f"{found.n:,}",
-        f"{found.abstention_rate:.1%}",
-        *(number(value) + _within(interval) for value, interval in parts),
+        words.share(found.abstention_rate),
+        *(words.estimate(value, interval) for value, interval in parts),
     ]
-
-
-def _within(interval: tuple[float, float]) -> str:
-    low, high = interval
-    return f" ({low:.4f} to {high:.4f})" if np.isfinite(interval).all() else ""

@@ -10,6 +10,8 @@ from abstain.metrics._base import Decision as Decision
 from abstain.metrics._base import Metric
 from abstain.metrics._base import Point as Point
 from abstain.metrics._base import check_decision as check_decision
+from abstain.metrics._cell_share import SHARES as SHARES
+from abstain.metrics._cell_share import CellShare as CellShare
 from abstain.metrics._confusion import BaseConfusionMetric, ConfusionMetric
 from abstain.metrics._confusion_solver import helps as helps
 from abstain.metrics._expected_cost import ExpectedCost

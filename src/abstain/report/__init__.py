@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from abstain.report._report import Report
+from abstain.report._trust import DOUBTFUL as DOUBTFUL
 
 __all__ = ["Report"]

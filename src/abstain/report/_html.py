@@ -8,19 +8,23 @@ from __future__ import annotations
 import html
 import json
 import re
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
-from abstain.report._packing import pack
-from abstain.report._words import (
-    DOUBTFUL,
-    NOT_CHECKED,
+from abstain._words import (
+    FEW_DECIMALS,
     NOT_DEFINED,
-    PLAUSIBLE,
-    decimals,
+    chance,
+    estimate,
+    listed,
+    number,
     percent,
     share,
 )
+from abstain.evaluation import count_in_words, operating_remarks
+from abstain.report._cases import pack
+from abstain.report._trust import DOUBTFUL, NOT_CHECKED, PLAUSIBLE
 
 _BASIS = {
     True: "from calibrated probabilities adapted to the estimated class proportions, rectified by "
@@ -35,6 +39,15 @@ _MARKS = {
 }
 # Few classes stay in their own order, which may mean something; of more, what moved most is first.
 FEW_CLASSES = 10
+MOST_NAMED = 12
+# What the shares at the rule's threshold are of.
+_AT_THRESHOLD = {
+    "sensitivity": "sensitivity: of the positives, found",
+    "specificity": "specificity: of the negatives, cleared",
+    "ppv": "PPV: of those called positive, right",
+    "npv": "NPV: of those called negative, right",
+    "missed": "missed cases: positives called negative",
+}
 _SURROGATES = re.compile("[\ud800-\udfff]")
 # The script in the order it runs.
 _SCRIPTS = [
@@ -54,6 +67,7 @@ def render(facts: dict[str, Any]) -> str:
         "basis": _BASIS[facts["moved"]["adapted"]],
         "notice": _notice(facts),
         "about": _about(facts),
+        "operating": operating_section(facts),
         "moved": moved_section(facts),
         "shares": worlds_table(facts) + shares_table(facts),
         "trust": trust_section(facts),
@@ -90,23 +104,45 @@ def _read(name: str) -> str:
 
 
 def _about(facts: dict[str, Any]) -> str:
-    """Return what stands below the answer: the positive class, the target, who is left out."""
-    said = []
-    if facts["positive"] is not None:
-        others = [name for name in facts["classes"] if name != facts["positive"]]
-        said.append(f"Positive class: {facts['positive']} (the other is {', '.join(others)}).")
-    if facts["target"] is not None:
-        said.append(facts["target"])
-    set_aside = facts["set_aside"]
-    if set_aside:
-        words = {
-            "no_score": "have no score and go to a person besides",
-            "label_known": "have a known label",
-        }
-        counts = [f"{set_aside[key]:,} {what}" for key, what in words.items() if set_aside[key]]
-        if counts:
-            said.append(f"No figure is about these cases: {', '.join(counts)}.")
-    return "".join(map(_paragraph, said))
+    """Return what stands below the answer: of whom it is, and what it rests on."""
+    positive, aside = facts["positive"], facts["set_aside"] or {}
+    said = [
+        "The figure is of the cases that are not referred, as the model predicts them: what a "
+        "person answers about the others is not in it."
+    ]
+    if not facts["before"]["by_rule"]:
+        said.append("If nobody is referred, each case is predicted as its most probable class.")
+    if positive is not None:
+        others = [name for name in facts["classes"] if name != positive]
+        said.append(f"Positive class: {positive} (the other is {', '.join(others)}).")
+    if aside.get("label_known"):
+        said.append(f"No figure is about the {aside['label_known']:,} cases with a known label.")
+    target = "" if facts["target"] is None else _paragraph(facts["target"])
+    verdict = _verdict("What the figure rests on", facts["moved"]["verdict"])
+    return f"{_paragraph(' '.join(said))}{target}{verdict}"
+
+
+def operating_section(facts: dict[str, Any]) -> str:
+    """Return what the rule does at its own threshold; nothing of more than two classes."""
+    point = facts["operating_point"]
+    if point is None:
+        return ""
+    rows = ""
+    for name, what in _AT_THRESHOLD.items():
+        write = count_in_words if name == "missed" else _estimate
+        both = (point[name][moment] for moment in ("before", "after"))
+        cells = "".join(f"<td>{write(one['value'], one['interval'])}</td>" for one in both)
+        rows += f"<tr><th scope='row'>{what}</th>{cells}</tr>"
+    remarks = "".join(_paragraph(f"{said}.") for said in operating_remarks(point))
+    return (
+        f"<section aria-labelledby='h-threshold'><h2 id='h-threshold'>At the rule's own "
+        f"threshold</h2>{remarks}<div class='scroll'><table id='operating'><caption>What the "
+        f"predictions are worth as they are made, positive being {html.escape(point['positive'])}"
+        f"; as decided, wherever the slider stands.</caption><thead><tr><th scope='col'>"
+        f"estimated, with {percent(facts['level'])} interval</th><th scope='col'>nobody "
+        f"referred</th><th scope='col'>the rest</th></tr></thead><tbody>{rows}</tbody></table>"
+        f"</div></section>"
+    )
 
 
 def _notice(facts: dict[str, Any]) -> str:
@@ -144,14 +180,10 @@ def _reproduce(facts: dict[str, Any]) -> str:
 
 
 def moved_section(facts: dict[str, Any]) -> str:
-    """Return what moved, what was assumed and what the tests say."""
-    moved, assumption = facts["moved"], facts["assumption"]
-    text = _paragraph(moved["meaning"])
-    if moved["test"] is not None:
-        text += _paragraph(moved["test"]["finding"])
-    worlds = None if assumption is None else assumption["worlds"]
-    text += _verdict("Label shift" if worlds is None else "What happened", moved["verdict"])
-    return text
+    """Return what moved, and what the test says."""
+    moved = facts["moved"]
+    test = "" if moved["test"] is None else _paragraph(moved["test"]["finding"])
+    return _paragraph(moved["meaning"]) + test
 
 
 def worlds_table(facts: dict[str, Any]) -> str:
@@ -163,8 +195,12 @@ def worlds_table(facts: dict[str, Any]) -> str:
     rows = "".join(
         f"<tr><th scope='row'>{html.escape(one['title'])}</th><td class='bar'>"
         f"<span style='width:{100 * one['weight']:.0f}%' aria-hidden='true'></span>"
-        f"{percent(round(one['weight'], 2))}</td>"
-        f"<td>{_alone(one['before'])}</td><td>{_alone(one['after'])}</td></tr>"
+        f"{chance(one['weight'])}</td>"
+        + "".join(
+            f"<td>{_estimate(one[moment]['value'], one[moment]['interval'])}</td>"
+            for moment in ("before", "after")
+        )
+        + "</tr>"
         for one in worlds
     )
     return (
@@ -177,13 +213,7 @@ def worlds_table(facts: dict[str, Any]) -> str:
     )
 
 
-def _alone(value: dict[str, Any]) -> str:
-    """Return a value and its interval; a dash where it is not defined."""
-    ends = [value["value"], *value["interval"]]
-    if None in ends:
-        return NOT_DEFINED
-    middle, low, high = map(decimals, ends)
-    return f"{middle} ({low} to {high})"
+_estimate = partial(estimate, least=FEW_DECIMALS)
 
 
 def shares_table(facts: dict[str, Any]) -> str:
@@ -197,7 +227,7 @@ def shares_table(facts: dict[str, Any]) -> str:
     }
     if moved["interval"] is not None:
         columns[f"{percent(facts['level'])} interval"] = [
-            NOT_DEFINED if each is None or None in each else " to ".join(map(share, each))
+            " to ".join(map(share, each)) if each and None not in each else NOT_DEFINED
             for each in moved["interval"]
         ]
     order = list(range(len(moved["classes"])))
@@ -231,12 +261,13 @@ def trust_section(facts: dict[str, Any]) -> str:
             f"Back-test: {len(test['points'])} batches of {sizes} rows with other "
             f"class proportions were drawn from validation rows that the calibration had not "
             f"seen. The estimated {title} missed the realised one by "
-            f"{decimals(test['mean_gap'])} on average, by {decimals(test['largest_gap'])} at most."
+            f"{number(test['mean_gap'], FEW_DECIMALS)} on average, "
+            f"by {number(test['largest_gap'], FEW_DECIMALS)} at most."
         )
         if test["left_out"]:
             sentences.append(
-                f"Too few validation rows to make more or fewer of: {_some(test['left_out'])}."
-                f" In these batches they keep their share."
+                f"Too few validation rows to make more or fewer of: "
+                f"{listed(test['left_out'], MOST_NAMED)}. In these batches they keep their share."
             )
         if test["undecided"]:
             sentences.append(
@@ -247,7 +278,7 @@ def trust_section(facts: dict[str, Any]) -> str:
         sentences.append(
             f"Calibration: on {trust['reliability']['rows']:,} unseen validation rows, "
             f"probabilities and frequencies differ by "
-            f"{decimals(trust['reliability']['error'])} on average."
+            f"{number(trust['reliability']['error'], FEW_DECIMALS)} on average."
         )
     sentences.append(
         f"Certificate: {trust['certificate']}"
@@ -267,9 +298,3 @@ def _verdict(what: str, verdict: dict[str, str]) -> str:
 
 def _paragraph(sentence: str) -> str:
     return f"<p>{html.escape(sentence)}</p>"
-
-
-def _some(names: list[str], most: int = 12) -> str:
-    """Return names in a row; of very many the first, and how many there are more."""
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

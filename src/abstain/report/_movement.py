@@ -7,9 +7,11 @@ from typing import Any
 from abstain import shift
 from abstain._inputs import FloatArray, IntArray, read_scores
 from abstain._numerics import plain
+from abstain._words import share
 from abstain.decisions import Decisions
+from abstain.report._trust import DOUBTFUL, NOT_CHECKED, PLAUSIBLE
 from abstain.report._view import View
-from abstain.report._words import share, shares_in_words, verdict_on_shift
+from abstain.shift import Assumption
 from abstain.summaries import BatchSummary, LabelledSummary, summarise
 
 _NOT_ADAPTED = (
@@ -77,3 +79,53 @@ def _in_words(names: list[str], before: FloatArray, after: FloatArray) -> str:
         f"Class {names[k]} is estimated to be {verb} frequent than at validation: "
         f"{share(before[k])} then, {share(after[k])} now, {points}."
     )
+
+
+def shares_in_words(before: float, after: float) -> str:
+    """Return by how much a share moved, as the two figures beside it say it.
+
+    Examples
+    --------
+    >>> shares_in_words(0.1004, 0.1668)  # 10.0% and 16.7%
+    '6.7 percentage points more'
+    """
+    points = float(f"{after:.1%}"[:-1]) - float(f"{before:.1%}"[:-1])
+    return f"{abs(points):.1f} percentage points {'less' if points < 0 else 'more'}"
+
+
+def verdict_on_shift(
+    assumption: Assumption | None, check: dict[str, Any] | None, has_labels: bool
+) -> dict[str, str]:
+    """Return whether what the figures rest on explains the scores.
+
+    Parameters
+    ----------
+    assumption : Assumption or None
+        What was assumed when it was decided, with the check that was made then.
+    check : dict or None
+        The check as made for this page, from the validation rows it was given.
+    has_labels : bool
+        Whether it was given any.
+    """
+    if assumption is not None and assumption.worlds is not None:
+        state = PLAUSIBLE if assumption.fits else DOUBTFUL
+        return {"state": state, "summary": assumption.summary()}
+    said = [] if assumption is None else [assumption.summary()]
+    states = []
+    if assumption is not None and assumption.check is not None and assumption.p_value is not None:
+        states.append(PLAUSIBLE if assumption.check.fits else DOUBTFUL)
+    if check is not None:
+        state = PLAUSIBLE if check["fits"] else DOUBTFUL
+        states.append(state if check["degrees_of_freedom"] else NOT_CHECKED)
+        # What fits was said with what was assumed; what does not has more to it.
+        if not said or not check["fits"]:
+            said.append(check["summary"])
+    elif not said:
+        said.append(
+            "A class is estimated to have vanished, and the scores before it did are not at hand."
+            if has_labels
+            else "There is no validation data with this report to check for label shift."
+        )
+    # One doubt is enough; and what one of them could not check the other may have.
+    state = next((s for s in (DOUBTFUL, PLAUSIBLE) if s in states), NOT_CHECKED)
+    return {"state": state, "summary": " ".join(said)}

@@ -1,24 +1,46 @@
-"""Report: the page about a batch of decisions, as facts, JSON or HTML."""
+"""Report: the page about a batch of decisions, as facts, JSON or HTML.
+
+Everything the page says is one dict of plain data that JSON can hold.
+"""
 
 from __future__ import annotations
 
 import html
 import json
 import os
-from collections.abc import Sequence
+import platform
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
+from datetime import UTC, datetime
 from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._files import write_text
+import abstain
+from abstain._files import sha256_of, write_text
 from abstain._inputs import check_whole
 from abstain._logs import logger, repeated_work, stopwatch
+from abstain._numerics import plain
+from abstain._words import chance, metric_title
 from abstain.decisions import Decisions, check_decisions
-from abstain.report._facts import facts_of
+from abstain.evaluation import operating_point
+from abstain.metrics import ExpectedCost
+from abstain.report._cases import PageRows, cases
 from abstain.report._html import render
+from abstain.report._movement import movement
+from abstain.report._steps import slider
+from abstain.report._trust import DOUBTFUL, read_validation, trust
+from abstain.report._view import View
+from abstain.shift import WORLDS_IN_WORDS
 from abstain.summaries import LabelledSummary
+
+# 5: all rows are counted, those without a score first; the rule's own threshold.
+SCHEMA_VERSION = 5
+_PACKAGES = ("numpy", "scipy", "scikit-learn")
 
 _logger = logger("report")
 
@@ -139,3 +161,134 @@ class Report:
 
     def __repr__(self) -> str:
         return f"<Report on {self.decisions!r}>"
+
+
+def facts_of(report: Report) -> dict[str, Any]:
+    """Return the facts of a report."""
+    rows = PageRows.of(report)
+    decisions, groups = rows.decisions, rows.groups
+    validation = read_validation(report, decisions)
+    known = decisions.policy.source if validation is None else validation.labelled
+    trusted = trust(decisions, validation, seed=report.random_state)
+    view, priced = View.of(report.decisions), costs(decisions)
+    narrow = trusted["verdict"]["state"] == DOUBTFUL
+    sliding = slider(view, rows, errors=np.asarray(priced["errors"]), too_narrow=narrow)
+    point = operating_point(decisions)
+    facts = {
+        "schema_version": SCHEMA_VERSION,
+        "title": report.title,
+        **_about(view, rows),
+        "rows_validation": None if validation is None else len(validation.labelled.proba),
+        "assumption": _assumption(decisions),
+        "chosen": sliding.chosen,
+        "steps": sliding.steps,
+        "operating_point": None if point is None else point.to_dict(),
+        "costs": priced,
+        "moved": movement(view, known, report.scores_target, rows.positions),
+        "trust": trusted,
+        "groups": None
+        if groups is None
+        else {"names": groups[0], "rows": np.bincount(groups[1]).tolist()},
+        "reproduce": origin(report),
+    }
+    # Seven digits are more than a page can show, and keep it small.
+    small: dict[str, Any] = plain(facts, digits=7)
+    # These are plain already, and may be a million.
+    small["cases"] = cases(rows, sliding, id_name=report.id_name, group_name=report.group_name)
+    return small
+
+
+def _about(view: View, rows: PageRows) -> dict[str, Any]:
+    """Return what the page is about: the metric, the rows, the classes, and what was asked for."""
+    decisions, target = view.decisions, None
+    selection, sure = decisions.policy.selection, decisions.reached
+    if selection is not None and selection.target is not None and sure is not None:
+        asked, title = selection.target, metric_title(decisions.metric.name)
+        goals = asked if isinstance(asked, Mapping) else {title: asked}
+        named = " and ".join(f"{name} {value:g}" for name, value in goals.items())
+        target = f"Asked for: {named}. The rest reaches it with a probability of {chance(sure)}."
+    metric, positive, known = decisions.metric, decisions.positive, len(rows) - len(rows.at)
+    aside = {"no_score": len(rows.missing), "label_known": known - len(rows.missing)}
+    return {
+        "metric": {
+            "name": metric.name,
+            "title": metric_title(metric.name),
+            "summary": metric.summary,
+            "greater_is_better": metric.greater_is_better,
+            "places": view.places,
+        },
+        "rows": len(rows),
+        "rows_scored": len(decisions),
+        "rows_drawn": len(decisions) if view.rows is None else len(view.rows),
+        "weight": view.total,
+        "classes": [str(name) for name in decisions.classes.tolist()],
+        "positive": None if positive is None else str(positive),
+        "level": decisions.level,
+        "before": {
+            "value": view.before.value,
+            "interval": view.before.interval,
+            "by_rule": view.by_rule,
+        },
+        "target": target,
+        "set_aside": aside if known else None,
+    }
+
+
+def _assumption(decisions: Decisions) -> dict[str, Any] | None:
+    """Return what the figures rest on, what speaks against it, and what each world would say."""
+    assumption, each = decisions.assumption, decisions.alternative
+    if assumption is None:
+        return None
+    worlds = None
+    if assumption.worlds is not None and each is not None:
+        worlds = [
+            {"name": one, "title": WORLDS_IN_WORDS[one], "weight": weight, **each[one].to_dict()}
+            for one, weight in assumption.worlds.items()
+        ]
+    return {
+        "assumed": assumption.assumed,
+        "summary": assumption.summary(),
+        "p_value": assumption.p_value,
+        "doubts": list(assumption.doubts),
+        "worlds": worlds,
+    }
+
+
+def costs(decisions: Decisions) -> dict[str, Any]:
+    """Return the cost of each kind of error and of a referral: where the page's calculator starts.
+
+    From the cost that the decisions were made with, or from a metric that is a cost; else every
+    error costs 1 and a referral nothing, for the reader to change on the page.
+    """
+    k = len(decisions.classes)
+    errors, abstain = 1.0 - np.eye(k), np.zeros(k)
+    selection, metric = decisions.policy.selection, decisions.policy.metric
+    cost = None if selection is None else selection.cost
+    if cost is not None:
+        abstain = np.broadcast_to(np.asarray(cost.abstain, dtype=np.float64), (k,))
+        errors = errors if cost.errors is None else cost.errors
+    elif isinstance(metric, ExpectedCost):
+        errors = np.asarray(metric.costs)
+    given = cost is not None or isinstance(metric, ExpectedCost)
+    return {"errors": errors.tolist(), "abstain": float(abstain.mean()), "given": given}
+
+
+def origin(report: Report) -> dict[str, Any]:
+    """Return what it takes to make the page again: command, versions, what the inputs were."""
+    inputs = report.inputs
+    paths = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
+    versions = {}
+    for name in _PACKAGES:
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    return {
+        "command": report.command,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "calibration": report.decisions.policy.calibrator.name,
+        "versions": {
+            "abstain": abstain.__version__,
+            "python": platform.python_version(),
+            **versions,
+        },
+        "inputs": {os.fspath(path): sha256_of(path) for path in paths},
+    }

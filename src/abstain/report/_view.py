@@ -7,13 +7,16 @@ noise of labels from less still, to be put around the value.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, Mask
+from abstain._words import FEW_DECIMALS, places
 from abstain.decisions import Decisions
 from abstain.estimation import EstimatedValue, Marks
+from abstain.evaluation import as_most_probable
 from abstain.metrics import Point
 from abstain.regions import Choice, Region
 from abstain.summaries import BatchSummary, BinarySummary, RowSummary, summarise
@@ -46,7 +49,12 @@ class View:
     Attributes
     ----------
     decisions : Decisions
-        What was decided.
+        What was decided about the rows that have a score and no known label.
+    total, referred : float
+        How much all rows count, and those that are referred for want of a score.
+    before : EstimatedValue
+        The metric if nobody is referred: predicted by the rule or, where that is better, as the
+        most probable class. Of a rule for the kept rows nobody would predict all of them by it.
     by_atoms : bool
         Whether the atoms of two classes' p say all that choices are made on.
     is_large : bool
@@ -64,6 +72,9 @@ class View:
     """
 
     decisions: Decisions
+    total: float
+    referred: float
+    before: EstimatedValue
     by_atoms: bool
     is_large: bool
     proba: FloatArray
@@ -73,8 +84,16 @@ class View:
     few: BatchSummary
 
     @classmethod
-    def of(cls, decisions: Decisions) -> Self:
+    def of(cls, came: Decisions) -> Self:
         """Return decisions as the page sees them."""
+        counts = np.ones(len(came)) if came.sample_weight is None else came.sample_weight
+        scored = np.isin(np.arange(len(came)), came.scored_at)
+        sums = float(counts.sum()), float(counts[came.abstain & ~scored].sum())
+        decisions = came.scored
+        before, plain = decisions.estimate.before, as_most_probable(decisions)
+        sign = 1.0 if decisions.metric.greater_is_better else -1.0
+        if plain is not None and sign * (plain.value - before.value) > 0:
+            before = plain
         n, weight, metric = len(decisions), decisions.sample_weight, decisions.metric
         is_large = n > LARGE
         by_atoms = decisions.values is None and len(decisions.classes) == 2
@@ -91,7 +110,9 @@ class View:
             if len(whole.atoms) > MANY_ATOMS:
                 atoms, _ = whole.atoms.compressed(FEW_ATOMS)
                 few = BinarySummary(atoms, whole.n_rows, whole.counted, whole.lightest)
-            return cls(decisions, by_atoms, is_large, proba, whole, rows, drawn, few)
+            return cls(
+                decisions, *sums, before, by_atoms, is_large, proba, whole, rows, drawn, few
+            )
         drawn = few = whole = RowSummary(proba, weight)
         if n > FEW_ROWS:
             # Each stands for a whole number of rows, so that as many labels can be drawn.
@@ -100,7 +121,22 @@ class View:
             drawn = whole.only(rows)
             each = np.full(part, round(n / part)) * (1.0 if weight is None else drawn.weight)
             few = RowSummary(drawn.proba, each)
-        return cls(decisions, by_atoms, is_large, proba, whole, rows, drawn, few)
+        return cls(decisions, *sums, before, by_atoms, is_large, proba, whole, rows, drawn, few)
+
+    @property
+    def by_rule(self) -> bool:
+        """Whether the metric if nobody is referred is of the rule's own predictions."""
+        return self.before is self.decisions.estimate.before
+
+    @cached_property
+    def places(self) -> int:
+        """How many decimals its figures have on the page."""
+        both = self.before, self.decisions.estimate.after
+        return places([end for one in both for end in (one.value, *one.interval)], FEW_DECIMALS)
+
+    def of_all(self, share: float) -> float:
+        """Return what share of all rows is referred where one of those with a score is."""
+        return (share * self.whole.total + self.referred) / self.total
 
     def effect(self, choice: Choice, prediction: IntArray, withheld: Mask) -> Effect:
         """Return what is drawn of a choice, given what it does to the rows."""

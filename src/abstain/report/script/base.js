@@ -19,13 +19,18 @@ function svg(tag, attributes, text) {
 }
 const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + ".";
 function setText(id, text) { byId(id).textContent = text; }
-const percent = (share) => (share * 100).toFixed(1).replace(/\.0$/, "") + "%";
+// As Python writes a share: two digits of what is less than a thousandth, from either end.
+function percent(share) {
+  const least = Math.min(Math.abs(share), Math.abs(1 - share));
+  const places = least > 1e-6 && least < 9.5e-4 ? -1 - Math.floor(Math.log10(least)) : 1;
+  return (share * 100).toFixed(places).replace(/\.0$/, "") + "%";
+}
 const level = percent(facts.level);
 const whole = (number) => Math.round(number).toLocaleString("en-US");
 const isNumber = (value) => typeof value === "number";
-function decimals(value) {
+function decimals(value, places = facts.metric.places) {
   if (!isNumber(value)) return "–";
-  return Math.abs(value) >= 1000 ? whole(value) : value.toFixed(3);
+  return Math.abs(value) >= 1000 ? whole(value) : value.toFixed(places);
 }
 function short(value) { return String(parseFloat(value.toPrecision(4))); }
 // A column of whole numbers, as Python packed it.

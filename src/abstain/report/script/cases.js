@@ -6,12 +6,13 @@ const listing = { sort: null, descending: false, query: "", page: 0, size: PAGE 
 const ids = Array.isArray(cases.ids) ? cases.ids : unpacked(cases.ids);
 const idOrder = cases.order ? unpacked(cases.order) : null;
 const position = unpacked(cases.steps.column), masks = cases.steps.masks;
-const predicted = unpacked(cases.predictions.column);
-const groupOf = cases.groups ? unpacked(cases.groups) : null;
 const probabilities = cases.proba.map(unpacked);
-const texts = [[cases.id_name, (row) => String(ids[row])],
-  ...(groupOf ? [[cases.group_name, (row) => facts.groups.names[groupOf[row]]]] : []),
-  ["prediction", (row) => cases.predictions.names[predicted[row]]]];
+// Columns of names: what each is called, the number of each row's, the names.
+const named = [[cases.group_name, cases.groups && unpacked(cases.groups), facts.groups && facts.groups.names],
+  ...[["referred for", cases.reasons], ["prediction", cases.predictions]].map(([title, packed]) => [title, packed && unpacked(packed.column), packed && packed.names]),
+].filter(([, numbers]) => numbers);
+const texts = [[cases.id_name, (row) => String(ids[row])], ...named.map(([title, numbers, names]) => [title, (row) => names[numbers[row]]])];
+const shown = (value) => (value > cases.units ? "–" : (value / cases.units).toFixed(PLACES));
 const titles = [...texts.map(([name]) => name), ...cases.columns];
 const PLACES = String(cases.units).length - 1;
 
@@ -31,7 +32,7 @@ function keyOf(column) {
     else for (let row = 0; row < key.length; row++) key[row] = row;
   } else if (column >= texts.length) key.set(probabilities[column - texts.length]);
   else {
-    const [numbers, names] = groupOf && column === 1 ? [groupOf, facts.groups.names] : [predicted, cases.predictions.names];
+    const [, numbers, names] = named[column - 1];
     const rank = ranked(names);
     for (let row = 0; row < key.length; row++) key[row] = rank[numbers[row]];
   }
@@ -50,10 +51,9 @@ function sorted(rows, key, descending) {
 }
 const lower = [];
 function matches(query) {
-  const names = (list) => list.map((name) => name.toLowerCase().includes(query));
-  const byPrediction = names(cases.predictions.names), byGroup = groupOf ? names(facts.groups.names) : [];
+  const fitting = named.map(([, numbers, names]) => [numbers, names.map((name) => name.toLowerCase().includes(query))]);
   return (row) => {
-    if (byPrediction[predicted[row]] || (groupOf && byGroup[groupOf[row]])) return true;
+    if (fitting.some(([numbers, fits]) => fits[numbers[row]])) return true;
     // A field of one line drops line breaks, so that they cannot be searched for.
     if (lower[row] === undefined) lower[row] = String(ids[row]).replace(/[\r\n]/g, "").toLowerCase();
     return lower[row].includes(query);
@@ -72,15 +72,15 @@ function findCases() { found = listed(); listing.page = 0; drawCases(); }
 function drawCases() {
   const pages = Math.max(1, Math.ceil(found.length / listing.size));
   listing.page = Math.max(0, Math.min(pages - 1, listing.page));
-  const first = listing.page * listing.size, shown = [...found.subarray(first, first + listing.size)];
-  byId("cases").tBodies[0].replaceChildren(...shown.map((row) => {
+  const first = listing.page * listing.size, rows = [...found.subarray(first, first + listing.size)];
+  byId("cases").tBodies[0].replaceChildren(...rows.map((row) => {
     const tr = html("tr");
     tr.append(...texts.map(([, of]) => html("td", of(row), { class: "text" })),
-      ...probabilities.map((column) => html("td", (column[row] / cases.units).toFixed(PLACES))));
+      ...probabilities.map((column) => html("td", shown(column[row]))));
     return tr;
   }));
   markSorted(byId("cases"), listing.sort, listing.descending);
-  setText("shown", found.length ? `Rows ${whole(first + 1)} to ${whole(first + shown.length)} of ${whole(found.length)}` : "No rows");
+  setText("shown", found.length ? `Rows ${whole(first + 1)} to ${whole(first + rows.length)} of ${whole(found.length)}` : "No rows");
   byId("pages").hidden = pages === 1;
   byId("page-number").max = String(pages);
   byId("page-number").value = String(listing.page + 1);
@@ -128,7 +128,7 @@ async function download() {
     let text = "";
     for (const row of rows.subarray(from, from + WRITTEN_AT_ONCE)) {
       const cells = texts.map(([, of]) => csvCell(of(row)));
-      text += [...cells, ...probabilities.map((column) => (column[row] / cases.units).toFixed(PLACES))].join(",") + "\r\n";
+      text += [...cells, ...probabilities.map((column) => shown(column[row]))].join(",") + "\r\n";
     }
     parts.push(text);
     // The page stays alive between the parts.

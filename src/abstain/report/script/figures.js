@@ -117,18 +117,20 @@ function costOf(step) {
   }
   return price.abstain * step.rate + errors / facts.weight;
 }
+const amount = (value) => (Math.abs(value) >= 1000 ? whole(value) : String(+value.toPrecision(3)));
 function drawCost(step) {
   const costs = steps.map(costOf), now = costOf(step);
   const c = chart("cost-curve", {
     x: [0, budgets[budgets.length - 1]], y: padded([...costs, 0], 0), xLabel: "budget", yLabel: "cost per case", xFormat: percent,
-    label: `Expected cost per case against the budget; at ${step.text.budget} it is ${decimals(now)}.`,
+    label: `Expected cost per case against the budget; at ${step.text.budget} it is ${amount(now)}.`,
   });
   upright(c, step.budget, "guide");
   line(c, budgets, costs, "after");
   dot(c, step.budget, now, "after", 6);
-  setText("card-cost", decimals(now));
+  setText("card-cost", amount(now));
 }
 function buildCostInputs() {
+  byId("cost-card").hidden = !facts.costs.given;
   const form = byId("cost-inputs");
   const add = (name, value, set) => {
     const label = html("label", name), input = html("input", null, { type: "number", min: "0", step: "any", value: String(value) });
@@ -156,7 +158,7 @@ function drawTrust() {
   if (reliability) {
     const c = chart("reliability", {
       x: [0, 1], y: [0, 1], xLabel: reliability.what, yLabel: "how often it came true",
-      label: `Reliability diagram with ${reliability.bins.length} bins; mean distance ${decimals(reliability.error)}.`,
+      label: `Reliability diagram with ${reliability.bins.length} bins; mean distance ${decimals(reliability.error, 3)}.`,
     });
     c.root.append(svg("path", { class: "diagonal", d: path(c, [0, 1], [0, 1]) }));
     reliability.bins.forEach((bin) => { whisker(c, bin.probability, ...bin.interval, "validation"); dot(c, bin.probability, bin.frequency, "validation"); });

@@ -34,7 +34,7 @@ window.addEventListener("resize", () => {
 });
 setText("card-before", decimals(facts.before.value));
 setText("card-before-interval", `${level} interval ${decimals(facts.before.interval[0])} to ${decimals(facts.before.interval[1])}`);
-if (facts.rows_drawn < facts.rows) {
+if (facts.rows_drawn < facts.rows_scored) {
   setText("drawn", `The curves and tables are drawn from ${whole(facts.rows_drawn)} cases picked at random; counts and rates are of all ${whole(facts.rows)}.`);
 }
 buildCostInputs();
