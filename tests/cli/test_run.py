@@ -183,3 +183,33 @@ def test_help_and_version(abstain):
     for command in commands.list_commands(None):
         assert re.search("Examples?: abstain", abstain(command, "--help")[1]), command
     assert abstain("--version")[1] == f"abstain, version {__version__}\n"
+
+
+def test_what_the_back_test_doubts_reaches_terminal_json_and_strict(abstain, clinic, monkeypatch):
+    monkeypatch.setattr("abstain.report._trust.N_SHIFTS", 2)
+    # However many of them hold is too few.
+    monkeypatch.setattr("abstain.report._trust.UNLIKELY", 1.1)
+    reported = (*BINARY, "--report", "report.html")
+    code, out, err = abstain(*reported)
+    assert code == 0
+    assert "Back-test of the report: " in out
+    assert "intervals held the realised value, where 90% are meant to. That is fewer" in out
+    assert "Warning: Intervals are too narrow: in a back-test, " in err
+    Path("report.html").unlink()
+    code, out, err = abstain(*reported, "--strict", "--json")
+    assert code == 1
+    assert json.loads(out)["back_test"]["too_few"] is True
+    assert err.endswith("abstain: stopped by --strict; nothing was written.\n")
+    assert not Path("report.html").exists()
+
+
+def test_the_terminal_says_what_the_rule_does_at_its_own_threshold(abstain, clinic):
+    code, out, _ = abstain(*BINARY)
+    assert code == 0
+    assert "At the rule's own threshold, class 1 taken as positive" in out
+    assert "A specificity of at least 0.9 is reached with a probability of " in out
+    code, out, _ = abstain(*BINARY, "--json")
+    point = json.loads(out)["operating_point"]
+    assert point["asked"]["share"] == "specificity"
+    low, high = point["missed"]["after"]["interval"]
+    assert 0 <= low <= point["missed"]["after"]["value"] <= high

@@ -22,7 +22,7 @@ def test_what_moved_most_is_the_difference_of_what_is_shown(weights, seed):
     said = _in_words([f"c{k}" for k in range(len(before))], before, after)
     if said.endswith("what they were at validation."):
         return
-    then, now, points = (float(number) for number in re.findall(r"(\d+\.\d)(?:%| perc)", said))
+    then, now, points = (float(number) for number in re.findall(r"(\d+\.\d+)(?:%| perc)", said))
     assert points == pytest.approx(abs(now - then), abs=1e-9)
     assert said.endswith("less." if now < then else "more.")
 

@@ -89,8 +89,10 @@ def shares_in_words(before: float, after: float) -> str:
     >>> shares_in_words(0.1004, 0.1668)  # 10.0% and 16.7%
     '6.7 percentage points more'
     """
-    points = float(f"{after:.1%}"[:-1]) - float(f"{before:.1%}"[:-1])
-    return f"{abs(points):.1f} percentage points {'less' if points < 0 else 'more'}"
+    shown = [share(part)[:-1] for part in (before, after)]
+    points = float(shown[1]) - float(shown[0])
+    decimals = max(len(text.partition(".")[2]) for text in shown)
+    return f"{abs(points):.{decimals}f} percentage points {'less' if points < 0 else 'more'}"
 
 
 def verdict_on_shift(

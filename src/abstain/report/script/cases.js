@@ -12,7 +12,7 @@ const named = [[cases.group_name, cases.groups && unpacked(cases.groups), facts.
   ...[["referred for", cases.reasons], ["prediction", cases.predictions]].map(([title, packed]) => [title, packed && unpacked(packed.column), packed && packed.names]),
 ].filter(([, numbers]) => numbers);
 const texts = [[cases.id_name, (row) => String(ids[row])], ...named.map(([title, numbers, names]) => [title, (row) => names[numbers[row]]])];
-const shown = (value) => (value > cases.units ? "–" : (value / cases.units).toFixed(PLACES));
+const shareText = (value) => (value > cases.units ? "–" : (value / cases.units).toFixed(PLACES));
 const titles = [...texts.map(([name]) => name), ...cases.columns];
 const PLACES = String(cases.units).length - 1;
 
@@ -76,7 +76,7 @@ function drawCases() {
   byId("cases").tBodies[0].replaceChildren(...rows.map((row) => {
     const tr = html("tr");
     tr.append(...texts.map(([, of]) => html("td", of(row), { class: "text" })),
-      ...probabilities.map((column) => html("td", shown(column[row]))));
+      ...probabilities.map((column) => html("td", shareText(column[row]))));
     return tr;
   }));
   markSorted(byId("cases"), listing.sort, listing.descending);
@@ -128,7 +128,7 @@ async function download() {
     let text = "";
     for (const row of rows.subarray(from, from + WRITTEN_AT_ONCE)) {
       const cells = texts.map(([, of]) => csvCell(of(row)));
-      text += [...cells, ...probabilities.map((column) => shown(column[row]))].join(",") + "\r\n";
+      text += [...cells, ...probabilities.map((column) => shareText(column[row]))].join(",") + "\r\n";
     }
     parts.push(text);
     // The page stays alive between the parts.
