@@ -118,7 +118,7 @@ def test_what_is_no_probability_is_refused_by_name(call):
         with pytest.raises((ValueError, TypeError)) as caught:
             TAKE_PROBABILITIES[call](given)
         said = f"{wrong}: {caught.value}"
-        assert type(caught.value) in (ValueError, TypeError), said
+        assert isinstance(caught.value, ValueError | TypeError), said
         assert re.search(NAMED, said), said
         assert re.search(message, said), said
 

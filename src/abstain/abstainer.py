@@ -50,7 +50,7 @@ from abstain.deciding import (
     warn_of_scale,
 )
 from abstain.estimation import LEVEL
-from abstain.exceptions import RepairWarning, warn_user
+from abstain.exceptions import ArgumentError, RepairWarning, Way, warn_user
 from abstain.metrics import Decision, Metric
 from abstain.policy import Decisions, Policy, rule_of
 from abstain.selection import RATES, Cost, Selection, goals_of
@@ -59,6 +59,7 @@ from abstain.summaries import LabelledSummary, Summary
 
 __all__ = ["Abstainer"]
 
+_DECIDE = Way("Abstainer.decide", python="decide()")
 _logger = logger("abstainer")
 
 
@@ -412,14 +413,18 @@ class Abstainer(Parameters):
         """
         self.summariser().check(summary)
         if self.score == "dropout-variance":
-            raise ValueError(
+            raise ArgumentError(
                 '`score` "dropout-variance" is of draws for each row, which a summary does not '
-                "hold. Use decide(), or another score."
+                "hold. Use decide(), or another score.",
+                "score",
+                ways=[_DECIDE],
             )
         if self.score == "random" and summary.n_classes == 2:
-            raise ValueError(
+            raise ArgumentError(
                 '`score` "random" is a number for each row, and a summary of two classes holds '
-                "bins of rows. Use decide(), or another score."
+                "bins of rows. Use decide(), or another score.",
+                "score",
+                ways=[_DECIDE],
             )
         n_all = summary.n_rows + summary.n_missing
         selection = self._after_referred(
@@ -556,7 +561,11 @@ class Abstainer(Parameters):
         if self.confidence is not None:
             check_confidence(self.confidence)
         elif self.prior_range is not None:
-            raise ValueError("`prior_range` is for a certificate; pass `confidence` with it.")
+            raise ArgumentError(
+                "`prior_range` is for a certificate; pass `confidence` with it.",
+                "prior_range",
+                ways=[Way("confidence", python="pass `confidence` with it")],
+            )
         check_level(self.level)
         shift.get(self.shift)
 

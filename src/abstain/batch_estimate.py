@@ -43,6 +43,7 @@ from abstain.deciding import (
     with_undefined,
 )
 from abstain.estimation import LEVEL, EstimatedValue, Replicates, drawn_rows
+from abstain.exceptions import ArgumentError, Way
 from abstain.metrics import Metric
 from abstain.selection import Selection
 from abstain.shift import Assumption, ShiftEstimator, World
@@ -339,9 +340,11 @@ def _predicted(
         return _highest(raw[0]), _highest(raw[1])
     if validation is None or batch is None:
         missing = "prediction_val" if validation is None else "prediction"
-        raise ValueError(
-            f"`prediction_val` and `prediction` go together; `{missing}` is missing. Pass the "
-            f"predictions for both sets, or for none to take the model's own."
+        both = "pass the predictions for both sets, or for none to take the model's own"
+        raise ArgumentError(
+            f"`prediction_val` and `prediction` go together; `{missing}` is missing. P{both[1:]}.",
+            missing,
+            ways=[Way("predictions", python=both)],
         )
     return (
         check_labels(validation, classes=classes, n_rows=len(raw[0]), name="prediction_val"),

@@ -1,6 +1,7 @@
 """The errors and warnings that are outcomes rather than wrong input.
 
-Wrong input raises ``ValueError`` or ``TypeError``; an optional package that is missing raises
+Wrong input raises ``ValueError`` or ``TypeError``; where one argument is wrong it is an
+``ArgumentError``, which is a ``ValueError``. An optional package that is missing raises
 ``ImportError``. What the data themselves do not allow is under ``AbstainError``::
 
     AbstainError
@@ -16,10 +17,13 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 __all__ = [
     "AbstainError",
+    "ArgumentError",
     "AssumptionWarning",
     "NotIdentifiable",
     "PolicyError",
@@ -28,7 +32,45 @@ __all__ = [
 ]
 
 
-class AbstainError(Exception):
+class Way(NamedTuple):
+    """A way out that a message offers, as Python writes it: ``pass scale="logits"``.
+
+    The command line has ways of its own. It finds this one in the message as ``str`` gives it.
+    """
+
+    name: str
+    value: Any = None
+    #: As Python writes it, where that is more than to pass an argument.
+    python: str = ""
+
+    def __str__(self) -> str:
+        value = f'"{self.value}"' if isinstance(self.value, str) else repr(self.value)
+        return self.python or f"pass {self.name}={value}"
+
+
+class _WithWays(Exception):  # noqa: N818 - what errors and warnings share
+    """What says something, and offers ways out."""
+
+    def __init__(
+        self, message: str = "", argument: str | None = None, *, ways: Iterable[Way] = ()
+    ) -> None:
+        super().__init__(message)
+        self.argument, self.ways = argument, tuple(ways)
+
+
+class ArgumentError(_WithWays, ValueError):
+    """An argument is not as it must be, or does not go with another.
+
+    Attributes
+    ----------
+    argument : str or None
+        The argument; in the message it stands between backticks, as all do.
+    ways : tuple of Way
+        What the message offers to pass or to call instead.
+    """
+
+
+class AbstainError(_WithWays):
     """Base of the errors that say what the data do not allow."""
 
 
@@ -41,8 +83,10 @@ class NotIdentifiable(AbstainError):  # noqa: N818 - named for the outcome
         The columns of the classes in question.
     """
 
-    def __init__(self, message: str, columns: tuple[int, ...] = ()) -> None:
-        super().__init__(message)
+    def __init__(
+        self, message: str, columns: tuple[int, ...] = (), *, ways: Iterable[Way] = ()
+    ) -> None:
+        super().__init__(message, ways=ways)
         self.columns = columns
 
 
@@ -54,11 +98,11 @@ class TargetUnreachable(AbstainError):  # noqa: N818 - named for the outcome
     """No abstention, however large, reaches the target."""
 
 
-class AssumptionWarning(UserWarning):
+class AssumptionWarning(_WithWays, UserWarning):
     """The data contradict an assumption that the results rest on."""
 
 
-class RepairWarning(UserWarning):
+class RepairWarning(_WithWays, UserWarning):
     """Input was repaired in a way its owner should know about."""
 
 
@@ -67,7 +111,7 @@ _HERE = str(Path(__file__).parent)
 _BETWEEN = {"joblib", "numpy", "sklearn"}
 
 
-def warn_user(message: str, category: type[Warning]) -> None:
+def warn_user(message: str, category: type[Warning], *, ways: Iterable[Way] = ()) -> None:
     """Warn at the line of the user's that called the library, however deep the call went."""
     frame = sys._getframe(1)
     while frame.f_back is not None and (
@@ -76,7 +120,7 @@ def warn_user(message: str, category: type[Warning]) -> None:
     ):
         frame = frame.f_back
     warnings.warn_explicit(
-        message,
+        category(message, ways=ways) if issubclass(category, _WithWays) else message,
         category,
         filename=frame.f_code.co_filename,
         lineno=frame.f_lineno,

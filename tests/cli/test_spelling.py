@@ -1,13 +1,17 @@
 """The library's messages, as whoever reads them in a terminal has to type."""
 
 import ast
+import pickle
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import abstain as library
+from abstain import Abstainer
 from abstain.cli._spelling import OPTIONS, spelled
+from abstain.exceptions import ArgumentError, RepairWarning, Way
 
 PACKAGE = Path(library.__file__).parent
 # What no command reaches: bridges, the paper, displays, Python's own front doors.
@@ -20,34 +24,54 @@ PYTHON_ONLY = (
     "solver=", "replace=", "`loss` is empty", "`samples` holds no draw", "score_samples",
     "`y_source`", "`metric`.", "`n_classes`", "such as 'delta-metric'", "register", "Register",
     "decisions.rows", "Policy.apply() returned", "as summarise() returns", "are on a device",
+    "pass an array of them", "was made for scale=", "`budgets` is empty", "procedure=",
+    "`scores_val` and `y_val`", "must be a Cost, such as",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("said", "typed"),
+    ("said", "typed", "ways"),
     [
-        ('If these are logits, pass scale="logits".', "If these are logits, add --scale logits."),
-        ("Pass positive='cancer' or", "Add --positive cancer or"),
-        ('pass positive="not ill"', "add --positive 'not ill'"),
-        ("`budget` must be a fraction", "--budget must be a fraction"),
-        ("raise `at_most=40`", "raise --at-most 40"),
-        ('Pass missing="refer" to give', "Add --missing refer to give"),
-        ("call adapt() first", "run `abstain adapt` first"),
-        ("Pass drop_certificate=True to choose again", "Add --drop-certificate to choose again"),
-        ("`scores` has gaps", "The scores have gaps"),
-        ("Pass exactly one of `budget`, `target`, `cost`; got none.",
-         "Give exactly one of --budget, --target, --cost; got none."),
-        ("Pass a smaller count, or", "Give a smaller count, or"),
-        ("the files a.csv and b.csv", "The files a.csv and b.csv"),
+        ('If these are logits, pass scale="logits".', "If these are logits, add --scale logits.",
+         [Way("scale", "logits")]),
+        ("Pass positive='cancer' or", "Add --positive cancer or",
+         [Way("positive", "cancer", "pass positive='cancer'")]),
+        ('pass positive="not ill"', "add --positive 'not ill'", [Way("positive", "not ill")]),
+        ("raise at_most=40", "raise --at-most 40", [Way("at_most", 40, "at_most=40")]),
+        ('Pass missing="refer" to give', "Add --missing refer to give",
+         [Way("missing", "refer")]),
+        ("call policy.adapt(scores) first", "call `abstain adapt` first",
+         [Way("Policy.adapt", python="policy.adapt(scores)")]),
+        ("Pass drop_certificate=True to choose again", "Add --drop-certificate to choose again",
+         [Way("drop_certificate", True)]),
+        ("Pass a smaller count, or", "Give a smaller count, or",
+         [Way("", python="pass a smaller count")]),
+        ("`budget` must be a fraction", "--budget must be a fraction", []),
+        ("`scores` has gaps", "The scores have gaps", []),
+        ("the files a.csv and b.csv", "The files a.csv and b.csv", []),
+        ("pass nothing that is no way", "pass nothing that is no way", []),
     ],
 )  # fmt: skip
-def test_arguments_become_options(said, typed):
-    assert spelled(said) == typed
+def test_arguments_become_options(said, typed, ways):
+    assert spelled(ArgumentError(said, ways=ways)) == typed
+    assert spelled(RepairWarning(said, ways=ways)) == typed
+    assert str(ArgumentError(said, ways=ways)) == said
+
+
+def test_errors_know_their_argument_and_travel_with_it():
+    with pytest.raises(ArgumentError) as raised:
+        Abstainer("accuracy", budget=0.1).fit([0.2, np.nan], [0, 1])
+    assert raised.value.argument == "scores_val"
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert (str(again), again.argument) == (str(raised.value), "scores_val")
+    assert again.ways == raised.value.ways
 
 
 def test_advice_about_classes_is_about_columns():
-    said = spelled("(1, 2). Pass classes=[...] with the label of each column, in order.")
-    assert said.startswith("(1, 2). Name the score columns so that each ends in its class")
+    with pytest.raises(ArgumentError) as raised:
+        Abstainer("accuracy", budget=0.1).fit(np.full((4, 3), 1 / 3), ["a", "b", "c", "d"])
+    said = spelled(raised.value)
+    assert "Name the score columns so that each ends in its class" in said
     assert "--scores 'p_*'" in said
 
 
@@ -66,10 +90,13 @@ def messages():
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-                calls = node.exc.args
-            elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "warn":
-                calls = node.args
+                calls, ways = node.exc.args, node.exc.keywords
+            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "warn_user":
+                calls, ways = node.args, node.keywords
             else:
+                continue
+            # What is to be done instead is told with it, for the command line to say it otherwise.
+            if any(one.arg == "ways" for one in ways):
                 continue
             yield from (
                 (path.relative_to(PACKAGE), text_of(one))
@@ -95,7 +122,8 @@ def test_the_command_line_says_it_its_own_way(abstain):
     code, _, err = abstain("run", "v.csv", "v.csv", "--metric", "accuracy", "--budget", "0.1")
     assert code == 1
     assert "The rows of the scores of VALIDATION must sum to 1" in err
-    assert "first is row 0, counted from 0 below the header" in err
+    assert "first is row 0 " in err
+    assert err.rstrip().endswith("Rows are counted from 0 below the header.")
     assert "add --scale logits" in err
     code, _, err = abstain("run", "v.csv", "v.csv", "--metric", "accuracy", "--budget", "2.5")
     assert code == 2

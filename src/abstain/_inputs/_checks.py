@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abstain._inputs._frames import as_array, plain_array
+from abstain.exceptions import ArgumentError, Way
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -28,6 +29,14 @@ FIT_LOGITS = 'This was fitted on probabilities; if these are logits, fit it with
 NO_LOGITS = (
     "If these are logits, or a score of uncertainty, pass probabilities instead: those of "
     'Decisions.proba, or of a calibrator such as PlattScaling(scale="logits").'
+)
+
+_LOGITS = (Way("scale", "logits"), Way("scale", "logits", 'scale="logits"'))
+_ONE_ROW = Way("", python="pass at least one row")
+_COLUMNS = Way(
+    "scores",
+    python="pass one column per class, or a one-dimensional array with the score of the positive "
+    "class",
 )
 
 # How far a row of probabilities may be from summing to 1: float32 softmax outputs of a
@@ -77,19 +86,21 @@ def check_scores(
         dimension become the columns ``(0, logit)``.
     """
     if scale not in get_args(Scale):
-        raise ValueError(f'`scale` must be "probabilities" or "logits"; got {scale!r}.')
+        raise ArgumentError(
+            f'`scale` must be "probabilities" or "logits"; got {scale!r}.', "scale"
+        )
     matrix = _two_columns(float_array(rows_of(scores, name), name), scale, name, remedy)
     if matrix.shape[0] == 0:
-        raise ValueError(f"`{name}` is empty; pass at least one row.")
+        raise ArgumentError(f"`{name}` is empty; {_ONE_ROW}.", name, ways=[_ONE_ROW])
     if matrix.shape[1] < 2:
-        raise ValueError(
-            f"`{name}` has {matrix.shape[1]} column; pass one column per class, or a "
-            f"one-dimensional array with the score of the positive class."
+        raise ArgumentError(
+            f"`{name}` has {matrix.shape[1]} column; {_COLUMNS}.", name, ways=[_COLUMNS]
         )
     if n_classes is not None and matrix.shape[1] != n_classes:
-        raise ValueError(
+        raise ArgumentError(
             f"`{name}` must have one column for each of the {n_classes} classes; "
-            f"got {matrix.shape[1]} columns."
+            f"got {matrix.shape[1]} columns.",
+            name,
         )
     if scale == "logits" and matrix.min() >= -_WIDEST_LOGIT and matrix.max() <= _WIDEST_LOGIT:
         return matrix
@@ -213,17 +224,18 @@ def check_sample_weight(
         return None
     weight = float_array(sample_weight, name)
     if weight.shape != (n_rows,):
-        raise ValueError(
-            f"`{name}` must have one weight per row; {n_rows} rows, shape {weight.shape}."
+        raise ArgumentError(
+            f"`{name}` must have one weight per row; {n_rows} rows, shape {weight.shape}.", name
         )
     check_finite(weight, name)
     if (weight < 0).any():
-        raise ValueError(
+        raise ArgumentError(
             f"`{name}` must not be negative; {count_and_first(weight < 0)} "
-            f"({weight[np.argmax(weight < 0)]:g})."
+            f"({weight[np.argmax(weight < 0)]:g}).",
+            name,
         )
     if not weight.any():
-        raise ValueError(f"`{name}` must not be zero everywhere.")
+        raise ArgumentError(f"`{name}` must not be zero everywhere.", name)
     return _tame_weights(weight)
 
 
@@ -242,13 +254,16 @@ def check_priors(priors: ArrayLike, *, n_classes: int, name: str = "priors") -> 
     if array.ndim == 0 and n_classes == 2:
         array = np.array([1 - array, array])
     if array.shape != (n_classes,):
-        raise ValueError(
+        raise ArgumentError(
             f"`{name}` must have one proportion for each of the {n_classes} classes; "
-            f"got shape {array.shape}."
+            f"got shape {array.shape}.",
+            name,
         )
     check_finite(array, name)
     if (array < 0).any() or abs(array.sum() - 1) > ROW_SUM_TOLERANCE:
-        raise ValueError(f"`{name}` must be at least 0 and sum to 1; got {array.tolist()}.")
+        raise ArgumentError(
+            f"`{name}` must be at least 0 and sum to 1; got {array.tolist()}.", name
+        )
     result: FloatArray = array / array.sum()
     return result
 
@@ -259,13 +274,14 @@ def check_penalties(
     """Return a square matrix of what it costs to predict class i (row) as class j (column)."""
     matrix = float_array(penalties, name)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
-        raise ValueError(
+        raise ArgumentError(
             f"`{name}` must be a square matrix with a row per true class and a column per "
-            f"predicted class; got shape {matrix.shape}."
+            f"predicted class; got shape {matrix.shape}.",
+            name,
         )
     check_finite(matrix, name)
     if not allow_negative and (matrix < 0).any():
-        raise ValueError(f"`{name}` must not be negative; the least is {matrix.min():g}.")
+        raise ArgumentError(f"`{name}` must not be negative; the least is {matrix.min():g}.", name)
     check_in_reach(matrix, name)
     return matrix.copy()
 
@@ -275,9 +291,10 @@ def check_in_reach(costs: FloatArray, name: str) -> None:
     size = np.abs(costs)
     strange = (size > _DEAREST) | ((size > 0) & (size < 1 / _DEAREST))
     if strange.any():
-        raise ValueError(
+        raise ArgumentError(
             f"`{name}` must be 0, or from {1 / _DEAREST:g} to {_DEAREST:g} in size; got "
-            f"{costs[strange].flat[0]:g}. Take another unit."
+            f"{costs[strange].flat[0]:g}. Take another unit.",
+            name,
         )
 
 
@@ -302,18 +319,21 @@ def _two_columns(array: FloatArray, scale: Scale, name: str, remedy: str) -> Flo
     if array.ndim == 2:
         return array
     if array.ndim != 1:
-        raise ValueError(
+        raise ArgumentError(
             f"`{name}` must have one dimension (score of the positive class) or two "
-            f"(a column per class); got shape {array.shape}."
+            f"(a column per class); got shape {array.shape}.",
+            name,
         )
     if scale == "logits":
         check_finite(array, name)
         return np.column_stack([np.zeros_like(array), _narrowed(array)])
     outside = (array < 0) | (array > 1)
     if outside.any():
-        raise ValueError(
+        raise ArgumentError(
             f"`{name}` must be probabilities in [0, 1]; {count_and_first(outside)} "
-            f"({array[np.argmax(outside)]:g}). {remedy}"
+            f"({array[np.argmax(outside)]:g}). {remedy}",
+            name,
+            ways=_LOGITS,
         )
     return np.column_stack([1 - array, array])
 
@@ -323,27 +343,32 @@ def check_finite(array: NDArray[Any], name: str) -> None:
     finite = np.isfinite(array)
     if not finite.all():
         bad: NDArray[np.bool_] = ~finite if array.ndim == 1 else ~np.all(finite, axis=1)
-        raise ValueError(
+        raise ArgumentError(
             f"`{name}` must be finite; NaN or infinity in {count_and_first(bad)}. "
-            f"Drop or repair these rows."
+            f"Drop or repair these rows.",
+            name,
         )
 
 
 def _normalised(proba: FloatArray, name: str, remedy: str) -> FloatArray:
     if proba.min() < 0:
         negative: NDArray[np.bool_] = np.any(proba < 0, axis=1)
-        raise ValueError(
+        raise ArgumentError(
             f"`{name}` must not be negative; {count_and_first(negative)} "
-            f"({proba.min(axis=1)[np.argmax(negative)]:g}). {remedy}"
+            f"({proba.min(axis=1)[np.argmax(negative)]:g}). {remedy}",
+            name,
+            ways=_LOGITS,
         )
     with np.errstate(over="ignore"):
         sums = _row_sums(proba)
     distance = np.abs(sums - 1)
     if distance.max() > ROW_SUM_TOLERANCE:
         off = distance > ROW_SUM_TOLERANCE
-        raise ValueError(
+        raise ArgumentError(
             f"`{name}` rows must sum to 1; {count_and_first(off)} "
-            f"(sum {sums[np.argmax(off)]:.4g}). {remedy}"
+            f"(sum {sums[np.argmax(off)]:.4g}). {remedy}",
+            name,
+            ways=_LOGITS,
         )
     rounding = 4 * np.finfo(np.float64).eps
     if distance.max() <= rounding:

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from abstain.exceptions import ArgumentError
+
 PREFIX = "p_"
 # A whole number as fractions are written.
 _FRACTION = re.compile(r"(p_)?-?[0-9]+\.0")
@@ -280,9 +282,10 @@ def _frame(scores: Any) -> Any:
         given = [str(name) for name in names]
         twice = sorted({name for name in given if given.count(name) > 1})
         if twice:
-            raise ValueError(
+            raise ArgumentError(
                 f"`scores` must have columns of different names; there are several called "
-                f"{', '.join(map(repr, twice[:5]))}."
+                f"{', '.join(map(repr, twice[:5]))}.",
+                "scores",
             )
     frame = _narwhals().from_native(scores, eager_only=True, pass_through=True)
     return None if frame is scores else frame
@@ -296,10 +299,11 @@ def _check_all_named(columns: list[Any], found: list[str], labels: list[Any]) ->
         return
     strange = [name for name in found if name not in known]
     if strange:
-        raise ValueError(
+        raise ArgumentError(
             f"`scores` must have columns named by the classes, with or without {PREFIX} before "
             f"them; {strange[0]!r} is no class ({', '.join(sorted(known)[:6])}) and may be an id. "
-            f"Put {PREFIX} before the names of score columns, or pass an array of them."
+            f"Put {PREFIX} before the names of score columns, or pass an array of them.",
+            "scores",
         )
 
 
@@ -322,10 +326,11 @@ def _score_columns(
     for candidates in (marked, columns):
         if len(candidates) in allowed:
             return candidates
-    raise ValueError(
+    raise ArgumentError(
         f"`scores` must have a column for each class, named by it: "
         f"{', '.join(f'{PREFIX}{label}' for label in classes.tolist())}; "
-        f"its columns are {', '.join(columns)}."
+        f"its columns are {', '.join(columns)}.",
+        "scores",
     )
 
 

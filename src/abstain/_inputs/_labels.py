@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from abstain._inputs._checks import IntArray, Mask, check_finite, count_and_first
 from abstain._inputs._frames import as_array, in_full, is_empty
+from abstain.exceptions import ArgumentError, Way
 
 # Whole numbers up to here are the same as fractions.
 _EXACT = 2**53
@@ -40,9 +41,10 @@ def label_array(labels: Any, name: str) -> NDArray[Any]:
     gaps = gaps_in(array)
     if gaps is not None:
         first = array[np.argmax(gaps)]
-        raise ValueError(
+        raise ArgumentError(
             f"`{name}` has no label (None, NaN, NaT, NA, masked or empty text) in "
-            f"{count_and_first(gaps)} ({first!r}). Label or drop these rows."
+            f"{count_and_first(gaps)} ({first!r}). Label or drop these rows.",
+            name,
         )
     if array.dtype.kind == "O":
         array = _of_objects(array, name)
@@ -62,7 +64,7 @@ def raw_labels(labels: Any, name: str) -> NDArray[Any]:
     masked = np.ma.getmaskarray(given) if np.ma.isMaskedArray(given) else None
     array = np.asarray(given)
     if array.ndim != 1:
-        raise ValueError(f"`{name}` must be one-dimensional; got shape {array.shape}.")
+        raise ArgumentError(f"`{name}` must be one-dimensional; got shape {array.shape}.", name)
     if array.dtype.kind in "cmMSV":
         kind = "bytes" if array.dtype.kind == "S" else str(array.dtype)
         more = "; decode them first" if kind == "bytes" else ""
@@ -152,7 +154,9 @@ def _of_fractions(array: NDArray[Any], name: str) -> NDArray[Any]:
     if array.dtype.itemsize > 8:
         wide, array = array, array.astype(np.float64)
         if (array != wide).any():
-            raise ValueError(f"`{name}` has labels that need more digits than 64 bits have.")
+            raise ArgumentError(
+                f"`{name}` has labels that need more digits than 64 bits have.", name
+            )
     if len(array) and (array == np.floor(array)).all() and np.abs(array).max() < _EXACT:
         # Labels read from a file with a gap come as 0.0 and 1.0.
         return array.astype(np.int64)
@@ -178,24 +182,33 @@ def check_classes(
     distinct = _sorted_distinct(labels)
     _check_names(distinct, name)
     if len(distinct) == 1:
-        raise ValueError(
+        raise ArgumentError(
             f"`{name}` must have at least two classes; all {len(labels)} labels are "
-            f"{listed(distinct)}. Add examples of the others."
+            f"{listed(distinct)}. Add examples of the others.",
+            name,
         )
     if len(distinct) == n_columns:
         if of_one_column is not None and told_positive(distinct) is None:
             first, second = (repr(label) for label in distinct.tolist())
-            raise ValueError(
+            ordered = (
+                f"classes=[{first}, {second}], the positive class last, or "
+                f"classes=[{second}, {first}]"
+            )
+            raise ArgumentError(
                 f"`{of_one_column}` has one dimension: it is of the positive class, and nothing "
-                f"says which of {first} and {second} that is. Pass classes=[{first}, {second}], "
-                f"the positive class last, or classes=[{second}, {first}]."
+                f"says which of {first} and {second} that is. Pass {ordered}.",
+                of_one_column,
+                ways=[Way("classes", python=f"pass {ordered}")],
             )
         return distinct
     if labels.dtype.kind in "iub" and distinct.min() >= 0 and distinct.max() < n_columns:
         return np.arange(n_columns)
-    raise ValueError(
+    way = Way("classes", python="pass classes=[...] with the label of each column, in order")
+    raise ArgumentError(
         f"The scores have {n_columns} columns but `{name}` has {len(distinct)} distinct labels "
-        f"({listed(distinct)}). Pass classes=[...] with the label of each column, in order."
+        f"({listed(distinct)}). Pass{str(way)[4:]}.",
+        name,
+        ways=[way],
     )
 
 
@@ -205,11 +218,12 @@ def column_labels(classes: Sequence[Any] | NDArray[Any] | None, n_columns: int) 
         return np.arange(n_columns)
     given = label_array(classes, "classes")
     if len(set(given.tolist())) != len(given):
-        raise ValueError(f"`classes` must be distinct; got {listed(given)}.")
+        raise ArgumentError(f"`classes` must be distinct; got {listed(given)}.", "classes")
     _check_names(given, "classes")
     if len(given) != n_columns:
-        raise ValueError(
-            f"`classes` must name each of the {n_columns} score columns; got {len(given)}."
+        raise ArgumentError(
+            f"`classes` must name each of the {n_columns} score columns; got {len(given)}.",
+            "classes",
         )
     return given
 
@@ -251,18 +265,20 @@ def codes_of(
 ) -> IntArray:
     """Return labels that were read already as column numbers."""
     if n_rows is not None and len(labels) != n_rows:
-        raise ValueError(
-            f"`{name}` must have one label per row; {n_rows} rows, {len(labels)} labels."
+        raise ArgumentError(
+            f"`{name}` must have one label per row; {n_rows} rows, {len(labels)} labels.", name
         )
     codes = _codes(labels, classes)
     unknown = codes < 0
     if unknown.any():
         first = int(np.argmax(unknown))
-        raise ValueError(
+        raise ArgumentError(
             f"`{name}` has labels that no score column stands for: "
             f"{listed(_sorted_distinct(labels[unknown]))}, first at row {first}. "
             f"The columns are for {listed(classes)}; pass classes=[...] if that is wrong"
-            f"{', the positive class last' if len(classes) == 2 else ''}."
+            f"{', the positive class last' if len(classes) == 2 else ''}.",
+            name,
+            ways=[Way("classes", python="pass classes=[...]")],
         )
     return codes
 
@@ -312,15 +328,17 @@ def _check_names(classes: NDArray[Any], name: str) -> None:
     first: dict[str, Any] = {}
     for label in classes.tolist():
         if isinstance(label, str) and _UNWRITABLE.search(label):
-            raise ValueError(
+            raise ArgumentError(
                 f"`{name}` must be text that can be written; {_cut(repr(label))} has the "
-                f"character NUL or half a character (a surrogate) in it."
+                f"character NUL or half a character (a surrogate) in it.",
+                name,
             )
         other = first.setdefault(str(label), label)
         if other is not label:
-            raise ValueError(
+            raise ArgumentError(
                 f"`{name}` must not have labels that read the same; got {other!r}, of type "
-                f"{type(other).__name__}, and {label!r}, of type {type(label).__name__}."
+                f"{type(other).__name__}, and {label!r}, of type {type(label).__name__}.",
+                name,
             )
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from abstain.exceptions import ArgumentError, Way
+
 #: How many label vectors a metric may sample: a thousand times the paper's number.
 MOST_SAMPLES = 100_000
 #: How many draws of class proportions or of rows may be asked for.
@@ -27,29 +29,37 @@ def check_budget(budget: float, *, name: str = "budget") -> float | int:
     value = number(budget, name)
     if isinstance(budget, int | np.integer):
         if budget > _MOST_ROWS:
-            raise ValueError(
+            raise ArgumentError(
                 f"`{name}` as a count must be less than the batch; got {shown(budget)}, more "
-                f"rows than any batch has."
+                f"rows than any batch has.",
+                name,
             )
         if budget < 0:
-            raise ValueError(
+            raise ArgumentError(
                 f"`{name}` as a count must not be negative; got {budget!r}. It is how many "
-                f"examples may be withheld."
+                f"examples may be withheld.",
+                name,
             )
         if budget == 1:
             # Who writes 1 may mean everything or one example; neither is taken for the other.
-            raise ValueError(
+            raise ArgumentError(
                 f"`{name}` must be a fraction in [0, 1), or a count of 2 or more; got 1, which "
                 f"could be either. Nothing can be kept of everything; for one example pass the "
-                f"fraction 1 / n."
+                f"fraction 1 / n.",
+                name,
+                ways=[Way("", python="for one example pass")],
             )
         return int(budget)
     if not 0 <= value < 1:
         whole = int(value) if 2 <= value < _MOST_ROWS else 200
-        raise ValueError(
+        said = f"For 15 percent pass 0.15, for {whole} examples pass {whole}"
+        way = Way("share", whole, said)
+        raise ArgumentError(
             f"`{name}` must be a fraction in [0, 1), the share of examples that may be "
-            f"withheld, or a count as a whole number; got {shown(budget)}. For 15 "
-            f"percent pass 0.15, for {whole} examples pass {whole}."
+            f"withheld, or a count as a whole number; got {shown(budget)}. "
+            f"{way}.",
+            name,
+            ways=[way],
         )
     return value
 
@@ -62,18 +72,20 @@ def whole_rows(share: float) -> int:
 def check_count(value: int, *, name: str) -> int:
     """Return a whole number of rows, at least 0."""
     if not is_whole(value) or value < 0:
-        raise ValueError(f"`{name}` must be a number of rows, 0 or more; got {shown(value)}.")
+        raise ArgumentError(
+            f"`{name}` must be a number of rows, 0 or more; got {shown(value)}.", name
+        )
     return int(value)
 
 
 def check_whole(value: Any, *, name: str, least: int = 1, most: int) -> int:
     """Return a whole number in a range, such as one that says how much to compute."""
     if not is_whole(value) or value < least:
-        raise ValueError(
-            f"`{name}` must be a whole number of at least {least}; got {shown(value)}."
+        raise ArgumentError(
+            f"`{name}` must be a whole number of at least {least}; got {shown(value)}.", name
         )
     if value > most:
-        raise ValueError(f"`{name}` must be at most {most:,}; got {shown(value)}.")
+        raise ArgumentError(f"`{name}` must be at most {most:,}; got {shown(value)}.", name)
     return int(value)
 
 
@@ -81,9 +93,10 @@ def check_capacity(capacity: Any) -> float:
     """Return the largest weight that may be withheld, at least 0."""
     value = number(capacity, "capacity")
     if not value >= 0:
-        raise ValueError(
+        raise ArgumentError(
             f"`capacity` must be at least 0, the largest weight that may be withheld; got "
-            f"{shown(capacity)}."
+            f"{shown(capacity)}.",
+            "capacity",
         )
     return value
 
@@ -92,7 +105,7 @@ def check_number(value: float, *, name: str) -> float:
     """Return a finite number."""
     found = number(value, name)
     if not math.isfinite(found):
-        raise ValueError(f"`{name}` must be finite; got {shown(value)}.")
+        raise ArgumentError(f"`{name}` must be finite; got {shown(value)}.", name)
     return found
 
 
@@ -100,7 +113,7 @@ def check_fraction(value: float, *, name: str) -> float:
     """Return a number in [0, 1]."""
     found = number(value, name)
     if not 0 <= found <= 1:
-        raise ValueError(f"`{name}` must be in [0, 1]; got {shown(value)}.")
+        raise ArgumentError(f"`{name}` must be in [0, 1]; got {shown(value)}.", name)
     return found
 
 
@@ -108,7 +121,9 @@ def check_level(value: float) -> float:
     """Return how often an interval is to hold, a number in (0, 1)."""
     found = number(value, "level")
     if not 0 < found < 1:
-        raise ValueError(f"`level` must be in (0, 1), such as 0.9; got {shown(value)}.")
+        raise ArgumentError(
+            f"`level` must be in (0, 1), such as 0.9; got {shown(value)}.", "level"
+        )
     return found
 
 
@@ -124,9 +139,10 @@ def check_generator(random_state: Any, *, name: str = "random_state") -> np.rand
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
-        raise ValueError(
+        raise ArgumentError(
             f"`{name}` must be None, a whole number of at least 0 or a NumPy generator; "
-            f"got {shown(random_state)}."
+            f"got {shown(random_state)}.",
+            name,
         ) from error
 
 
@@ -162,7 +178,7 @@ def number(value: Any, name: str) -> float:
     if strange or not isinstance(value, int | float | np.number):
         raise TypeError(f"`{name}` must be a number; got {shown(value)}.")
     if isinstance(value, int) and abs(value) > _LARGEST:
-        raise ValueError(f"`{name}` must be a number in reach; got {shown(value)}.")
+        raise ArgumentError(f"`{name}` must be a number in reach; got {shown(value)}.", name)
     if isinstance(value, np.floating) and value.dtype.itemsize < 8:
         # Half and single precision say 0.29 and mean it; their bits are of another number.
         return float(str(value))

@@ -33,6 +33,7 @@ from abstain._inputs._labels import (
     label_array,
     told_positive,
 )
+from abstain.exceptions import ArgumentError, Way
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,15 +63,17 @@ class ClassOrder:
         """
         labels = columns.tolist()
         if positive is not None and len(labels) != 2:
-            raise ValueError(
+            raise ArgumentError(
                 f"`positive` is for two classes; there are {len(labels)}, and none of them is the "
                 f"positive one. Leave it out; metrics of many classes take an average, such as "
-                f"'f1:macro'."
+                f"'f1:macro'.",
+                "positive",
             )
         if positive is not None and positive not in labels:
-            raise ValueError(
+            raise ArgumentError(
                 f"`positive` must be one of the two classes, {labels[0]!r} or {labels[1]!r}; got "
-                f"{positive!r}."
+                f"{positive!r}.",
+                "positive",
             )
         if positive is None:
             positive = next((label for label in labels if str(label) == named), None)
@@ -85,9 +88,12 @@ class ClassOrder:
             return
         first, second = self.classes.tolist()
         name = f", or name the score column {PREFIX}{first} or {PREFIX}{second}" if column else ""
-        raise ValueError(
+        one, other = (f"positive={spelled(label)}" for label in (first, second))
+        raise ArgumentError(
             f"{what}, and nothing says which of {first!r} and {second!r} is the positive class. "
-            f"Pass positive={spelled(first)} or positive={spelled(second)}{name}."
+            f"Pass {one} or {other}{name}.",
+            "positive",
+            ways=[Way("positive", first, f"pass {one}"), Way("positive", second, other)],
         )
 
     def arranged(

@@ -22,6 +22,7 @@ from abstain._inputs._checks import (
 )
 from abstain._inputs._frames import as_array, plain_array
 from abstain._inputs._labels import check_labels, gaps_in, label_array, listed, raw_labels
+from abstain.exceptions import ArgumentError, Way
 
 Missing = Literal["error", "refer", "drop"]
 
@@ -115,8 +116,9 @@ class RowRoles:
         weight = check_sample_weight(sample_weight, n_rows=self.n_rows)
         part = self.scored(weight)
         if len(part) and not part.any():
-            raise ValueError(
-                "`sample_weight` must not be zero for every row that has a score and no label."
+            raise ArgumentError(
+                "`sample_weight` must not be zero for every row that has a score and no label.",
+                "sample_weight",
             )
         return self.left(weight), part
 
@@ -155,7 +157,9 @@ def row_roles(
         The scores with NaN in every gap.
     """
     if missing not in _MISSING:
-        raise ValueError(f'`missing` must be "error", "refer" or "drop"; got {missing!r}.')
+        raise ArgumentError(
+            f'`missing` must be "error", "refer" or "drop"; got {missing!r}.', "missing"
+        )
     values = plain_array(values, "scores")
     n = len(values) if values.ndim else 0
     gaps = codes = None
@@ -170,10 +174,12 @@ def row_roles(
     if not helpless.any() or missing == "refer":
         return values, RowRoles(n, missing=gaps, codes=codes)
     if missing == "error":
-        raise ValueError(
+        raise ArgumentError(
             f"`scores` has gaps: {int(helpless.sum())} of {n} rows have no score (NaN, None or "
             f'null), {_numbered(helpless)}. Pass missing="refer" to give these rows to a person, '
-            f'or missing="drop" to leave them out.'
+            f'or missing="drop" to leave them out.',
+            "scores",
+            ways=[Way("missing", "refer"), Way("missing", "drop", 'missing="drop"')],
         )
     rows = np.flatnonzero(~helpless)
     gaps = gaps[rows]
@@ -186,9 +192,10 @@ def _known_codes(y_target: ArrayLike, classes: NDArray[Any], n: int) -> IntArray
     """Return the column of each known label, -1 where it is not known; None where none is."""
     labels = raw_labels(y_target, "y_target")
     if len(labels) != n:
-        raise ValueError(
+        raise ArgumentError(
             f"`y_target` must have one entry per row, empty (None or NaN) where the label is not "
-            f"known; {n} rows, shape {labels.shape}."
+            f"known; {n} rows, shape {labels.shape}.",
+            "y_target",
         )
     empty = gaps_in(labels)
     rows = np.arange(n) if empty is None else np.flatnonzero(~empty)
@@ -201,10 +208,11 @@ def _known_codes(y_target: ArrayLike, classes: NDArray[Any], n: int) -> IntArray
         row for row, one in zip(rows.tolist(), given.tolist(), strict=True) if one not in known
     ]
     if strange:
-        raise ValueError(
+        raise ArgumentError(
             f"`y_target` has a label that is no class in {len(strange)} of {n} rows, first is row "
             f"{strange[0]} ({labels.tolist()[strange[0]]!r}). The classes are {listed(classes)}; "
-            f"leave what is not known empty (None or NaN)."
+            f"leave what is not known empty (None or NaN).",
+            "y_target",
         )
     codes[rows] = check_labels(given, classes=classes, name="y_target")
     return codes

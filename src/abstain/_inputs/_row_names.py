@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from abstain._inputs._checks import IntArray
 from abstain._inputs._frames import as_array, in_full, is_empty
+from abstain.exceptions import ArgumentError
 
 _SHOWN = 60
 #: What rows without a group are called.
@@ -48,14 +49,16 @@ def _listed(values: Any, name: str) -> list[Any]:
     if not isinstance(given, list | tuple):
         array = np.asarray(given)
         if array.ndim != 1:
-            raise ValueError(f"`{name}` must be one-dimensional; got shape {array.shape}.")
+            raise ArgumentError(
+                f"`{name}` must be one-dimensional; got shape {array.shape}.", name
+            )
         if array.dtype.kind in "Mm":
             # Of a date in nanoseconds Python knows a number alone.
             given = [None if one == "NaT" else one for one in array.astype(str).tolist()]
         else:
             given = array.tolist()
     elif any(isinstance(one, list | tuple | np.ndarray) and not is_empty(one) for one in given):
-        raise ValueError(f"`{name}` must be one-dimensional; got a list of lists.")
+        raise ArgumentError(f"`{name}` must be one-dimensional; got a list of lists.", name)
     found = [None if is_empty(one) else _own(one) for one in given]
     if masked is not None and masked.any():
         found = [None if hidden else one for one, hidden in zip(found, masked, strict=True)]

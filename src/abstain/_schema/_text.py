@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from abstain._schema._kinds import shown
-from abstain.exceptions import PolicyError
+from abstain.exceptions import PolicyError, Way
 
 #: Bytes of a file that are read: two matrices of 2,500 classes, with all digits.
 LARGEST_FILE = 2**28
@@ -74,7 +74,8 @@ def as_text(content: dict[str, Any], key: bytes | None = None) -> str:
     if len(text) > LARGEST_FILE:
         raise PolicyError(
             f"The policy is too large to be kept: {len(text):,} bytes, of at most "
-            f"{LARGEST_FILE:,}. A score (score='entropy') needs no matrix of all classes."
+            f"{LARGEST_FILE:,}. A score (score='entropy') needs no matrix of all classes.",
+            ways=[Way("score", "entropy", "score='entropy'")],
         )
     return text + "\n"
 

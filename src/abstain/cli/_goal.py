@@ -144,7 +144,7 @@ class Goal:
             try:
                 cost = Cost(self.cost, self.errors, value_of_metric=self.value_of_metric)
             except (TypeError, ValueError) as error:
-                raise click.UsageError(spelled(str(error))) from error
+                raise click.UsageError(spelled(error)) from error
         elif self.errors is not None or self.value_of_metric is not None:
             raise click.UsageError("--errors and --value-of-metric go with --cost.")
         return {

@@ -121,8 +121,15 @@ def _run(arguments: Sequence[str]) -> int:
         # Commands load what reads and writes tables only when they run.
         say(f"abstain: {missing_package(error) or error}")
         return 1
-    except (AbstainError, OSError, TypeError, ValueError) as error:
-        say(_in_lines(f"abstain: {spelled(str(error))}", arguments))
+    except OSError as error:
+        message = str(error)
+        if error.filename is not None and error.strerror is not None:
+            why = error.strerror[:1].lower() + error.strerror[1:]
+            message = f"Cannot open {error.filename}: {why}."
+        say(_in_lines(f"abstain: {message}", arguments))
+        return 1
+    except (AbstainError, TypeError, ValueError) as error:
+        say(_in_lines(f"abstain: {spelled(error)}", arguments))
         return 1
     return result if isinstance(result, int) else 0
 

@@ -55,7 +55,7 @@ def plain_warnings(context: click.Context) -> Iterator[None]:
 
     def hear(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
         if issubclass(category, AssumptionWarning | RepairWarning):
-            heard.setdefault(str(message), category)
+            heard.setdefault(spelled(message), category)
         else:
             usual(message, category, *place, **more)
 
@@ -72,7 +72,7 @@ def plain_warnings(context: click.Context) -> Iterator[None]:
 def _say(heard: Iterable[str], said: set[str]) -> None:
     for message in [one for one in heard if one not in said]:
         said.add(message)
-        say(f"Warning: {spelled(message)}")
+        say(f"Warning: {message}")
 
 
 def emit(found: Any, lines: Iterable[str], as_json: bool) -> None:

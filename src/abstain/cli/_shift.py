@@ -42,7 +42,7 @@ def shift(
     try:
         get(method.shift)
     except ValueError as error:
-        raise click.BadParameter(spelled(str(error)), param_hint="'--shift'") from error
+        raise click.BadParameter(spelled(error), param_hint="'--shift'") from error
     source = read_validation(validation, columns, reading, scale=method.scale)
     new = read_predictions(batch, columns.of_batch, reading, scale=method.scale)
     basis = Basis.of(source, new, classes_of(source, columns.positive), method)

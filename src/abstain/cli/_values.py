@@ -78,7 +78,7 @@ def check_with(
         try:
             return check(value)
         except (OSError, TypeError, ValueError) as error:
-            raise click.BadParameter(spelled(str(error))) from error
+            raise click.BadParameter(spelled(error)) from error
 
     return callback
 
@@ -97,8 +97,11 @@ def signing_key(path: Path | None) -> bytes | None:
     """Return all bytes of a key file as they are; None where no file was named."""
     if path is None:
         return None
-    with path.open("rb") as file:
-        key = file.read(_MOST + 1)
+    try:
+        with path.open("rb") as file:
+            key = file.read(_MOST + 1)
+    except OSError as error:
+        raise ValueError(f"--key-file {path} cannot be read: {error.strerror}.") from error
     if not _LEAST <= len(key) <= _MOST:
         raise click.UsageError(
             f"--key-file must hold {_LEAST} to {_MOST} bytes; {path} holds "

@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 from abstain._inputs import both_columns
 from abstain.calibration import Calibrator
 from abstain.estimation import EstimatedValue
-from abstain.exceptions import AssumptionWarning, warn_user
+from abstain.exceptions import AssumptionWarning, Way, warn_user
 from abstain.shift import Assumption
 from abstain.summaries import LabelledSummary
 
 # Fewer logits may all lie in [0, 1] by chance.
 _FEWEST_LOOKED_AT = 100
 _SUM_OF_PROBABILITIES = 1e-3
+_KNOWN = Way("KnownPriors", python="give the proportions with shift=KnownPriors(...)")
+_SCALES = [Way("scale", name, f'scale="{name}"') for name in ("logits", "probabilities")]
 
 
 def with_undefined(assumption: Assumption, name: str, *values: EstimatedValue) -> Assumption:
@@ -37,7 +39,7 @@ def with_undefined(assumption: Assumption, name: str, *values: EstimatedValue) -
 def warn_of(assumption: Assumption | None) -> None:
     """Warn once of everything that speaks against the figures for a batch."""
     if assumption is not None and assumption.doubts:
-        warn_user(" ".join(assumption.doubts), AssumptionWarning)
+        warn_user(" ".join(assumption.doubts), AssumptionWarning, ways=[_KNOWN])
 
 
 def warn_of_scale(values: NDArray[Any], calibrator: Calibrator, labelled: LabelledSummary) -> None:
@@ -64,4 +66,5 @@ def warn_of_scale(values: NDArray[Any], calibrator: Calibrator, labelled: Labell
             "went beyond. If these are probabilities, pass the logits that the classifier gives "
             'before its softmax or sigmoid, or fit with scale="probabilities" on probabilities.',
             AssumptionWarning,
+            ways=[*_SCALES, Way("", python="pass the logits")],
         )

@@ -59,9 +59,11 @@ from abstain.deciding import (
 from abstain.estimation import LEVEL, Estimate
 from abstain.exceptions import (
     AbstainError,
+    ArgumentError,
     AssumptionWarning,
     PolicyError,
     RepairWarning,
+    Way,
     warn_user,
 )
 from abstain.metrics import Metric
@@ -287,6 +289,7 @@ class Policy:
                 f"All of them are withheld, as nothing can be predicted for them, and no "
                 f"other row is.",
                 RepairWarning,
+                ways=[Way("at_most", most, f"at_most={most}")],
             )
         return replace(found, outcome=outcome.within(max(most - referred, 0)))
 
@@ -376,6 +379,10 @@ class Policy:
             f"again for them with policy.adapt(scores), or withhold the most pressing alone with "
             f"apply(scores, at_most={limit}).",
             AssumptionWarning,
+            ways=[
+                Way("Policy.adapt", python="policy.adapt(scores)"),
+                Way("at_most", limit, f"apply(scores, at_most={limit})"),
+            ],
         )
 
     def _evidence(self, calibrated: FloatArray, weight: FloatArray | None) -> ShiftEvidence | None:
@@ -442,14 +449,17 @@ class Policy:
         """
         given = self._given()
         if given is None or self.selection is None:
-            raise ValueError(
+            raise ArgumentError(
                 "This policy cannot adapt: it does not carry how it was chosen. Make it with "
-                "Abstainer.decide(), from a shift estimator and a score with registered names."
+                "Abstainer.decide(), from a shift estimator and a score with registered names.",
+                ways=[Way("Abstainer.decide", python="Abstainer.decide()")],
             )
         if self.certificate is not None and not drop_certificate:
-            raise ValueError(
+            raise ArgumentError(
                 "This policy is certified at every prevalence and needs no adapting. Pass "
-                "drop_certificate=True to choose again without the certificate."
+                "drop_certificate=True to choose again without the certificate.",
+                "drop_certificate",
+                ways=[Way("drop_certificate", True)],
             )
         read = self._read(scores_recent)
         warn_of_scale(read.values, self.calibrator, given.labelled)

@@ -7,7 +7,7 @@ from typing import Any
 
 from abstain._inputs import FloatArray
 from abstain._numerics import Registry
-from abstain.exceptions import PolicyError
+from abstain.exceptions import ArgumentError, PolicyError, Way
 from abstain.scores._functions import (
     distance_from_half,
     dropout_variance,
@@ -25,9 +25,11 @@ DROPOUT_VARIANCE = "dropout-variance"
 
 
 def _no_score(proba: FloatArray) -> FloatArray:
-    raise ValueError(
+    raise ArgumentError(
         f"`score` {CLASS_THRESHOLDS!r} is no function of a row: it chooses an interval on "
-        f"validation data. Pass it to Abstainer(score=...)."
+        f"validation data. Pass it to Abstainer(score=...).",
+        "score",
+        ways=[Way("Abstainer(score)", python="pass it to Abstainer(score=...)")],
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
+from abstain.exceptions import ArgumentError
 from abstain.metrics import BaseConfusionMetric, Metric, RankingMetric
 from abstain.regions import Interval
 from abstain.summaries import BatchSummary, LabelledSummary
@@ -71,8 +72,8 @@ def choose_class_thresholds(
     """
     n_classes = labelled.proba.shape[1]
     if n_classes != 2:
-        raise ValueError(
-            f"`score` 'class-thresholds' is for two classes; the scores have {n_classes}."
+        raise ArgumentError(
+            f"`score` 'class-thresholds' is for two classes; the scores have {n_classes}.", "score"
         )
     atoms = summary.atoms
     to_the_right, to_the_left = atoms.windows(capacity), atoms.mirrored.windows(capacity)

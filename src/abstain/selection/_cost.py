@@ -26,6 +26,7 @@ from abstain._inputs import (
     number,
 )
 from abstain._kernels.confusion import expected_confusion
+from abstain.exceptions import ArgumentError, Way
 from abstain.metrics import Decision, Metric, RankingMetric
 from abstain.regions import Choice, GainThreshold, ScoreThreshold
 from abstain.rules import Argmax, BestGain
@@ -102,7 +103,11 @@ class Cost:
         value_of_metric: float | None = None,
     ) -> None:
         if errors is not None and value_of_metric is not None:
-            raise ValueError("Pass `errors` or `value_of_metric`, not both.")
+            raise ArgumentError(
+                "Pass `errors` or `value_of_metric`, not both.",
+                "errors",
+                ways=[Way("", python="pass `errors`")],
+            )
         matrix = None if errors is None else check_penalties(errors, name="errors")
         set_once = object.__setattr__
         set_once(self, "abstain", _checked_abstain(abstain, matrix))
@@ -199,9 +204,10 @@ class Cost:
         columns = check_labels(prediction, n_classes=n_classes, n_rows=n, name="prediction")
         withheld = np.asarray(abstain)
         if withheld.dtype != np.bool_ or withheld.shape != (n,):
-            raise ValueError(
+            raise ArgumentError(
                 f"`abstain` must be true or false for each of the {n} rows; got "
-                f"{withheld.dtype} of shape {withheld.shape}."
+                f"{withheld.dtype} of shape {withheld.shape}.",
+                "abstain",
             )
         weight = check_sample_weight(sample_weight, n_rows=n)
         return self._expected(rows, columns, withheld, weight)
@@ -233,9 +239,10 @@ class Cost:
         """Raise if the costs are not for this number of classes."""
         for name, given in (("abstain", self.abstain), ("errors", self.errors)):
             if given is not None and np.ndim(given) and len(np.atleast_1d(given)) != n_classes:
-                raise ValueError(
+                raise ArgumentError(
                     f"`{name}` of the cost must have an entry for each of the {n_classes} "
-                    f"classes; got {len(np.atleast_1d(given))}."
+                    f"classes; got {len(np.atleast_1d(given))}.",
+                    name,
                 )
 
     def _abstain_vector(self, n_classes: int) -> FloatArray:
@@ -288,16 +295,20 @@ class Cost:
 def _checked_abstain(abstain: float | ArrayLike, errors: FloatArray | None) -> float | FloatArray:
     values = float_array(abstain, "abstain")
     if values.ndim > 1 or values.size == 0:
-        raise ValueError(
-            f"`abstain` must be one cost, or one for each true class; got shape {values.shape}."
+        raise ArgumentError(
+            f"`abstain` must be one cost, or one for each true class; got shape {values.shape}.",
+            "abstain",
         )
     if not np.isfinite(values).all() or (values < 0).any():
-        raise ValueError(f"`abstain` must be finite and not negative; got {abstain!r}.")
+        raise ArgumentError(
+            f"`abstain` must be finite and not negative; got {abstain!r}.", "abstain"
+        )
     check_in_reach(values, "abstain")
     if values.ndim == 1 and errors is not None and len(values) != len(errors):
-        raise ValueError(
+        raise ArgumentError(
             f"`abstain` and `errors` must be for the same classes; got {len(values)} costs of "
-            f"abstaining and a {len(errors)} x {len(errors)} matrix."
+            f"abstaining and a {len(errors)} x {len(errors)} matrix.",
+            "abstain",
         )
     return float(values) if values.ndim == 0 else values.copy()
 
@@ -307,6 +318,8 @@ def _checked_worth(value: float | None) -> float | None:
         return None
     worth = number(value, "value_of_metric")
     if not np.isfinite(worth) or worth <= 0:
-        raise ValueError(f"`value_of_metric` must be positive and finite; got {value!r}.")
+        raise ArgumentError(
+            f"`value_of_metric` must be positive and finite; got {value!r}.", "value_of_metric"
+        )
     check_in_reach(np.array([worth]), "value_of_metric")
     return worth

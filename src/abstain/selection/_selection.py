@@ -14,6 +14,7 @@ import numpy as np
 
 from abstain import metrics, scores
 from abstain._inputs import FloatArray, IntArray, Mask, check_budget, from_percent, whole_rows
+from abstain.exceptions import ArgumentError, Way
 from abstain.metrics import BudgetCurve, Decision, Metric, check_decision
 from abstain.regions import Choice, Region, ScoreThreshold, score_threshold
 from abstain.rules import Argmax, DecisionRule
@@ -76,9 +77,11 @@ class Selection:
         """Raise if the parameters do not go together or are not what they should be."""
         given = [name for name in ("budget", "target", "cost") if getattr(self, name) is not None]
         if len(given) != 1:
-            raise ValueError(
+            raise ArgumentError(
                 f"Pass exactly one of `budget`, `target`, `cost`; "
-                f"got {' and '.join(given) if given else 'none of them'}."
+                f"got {' and '.join(given) if given else 'none of them'}.",
+                given[0] if given else "budget",
+                ways=[Way("", python="pass exactly")],
             )
         check_decision(self.decision)
         if self.budget is not None:
@@ -93,7 +96,9 @@ class Selection:
         if self.score is not None:
             scores.get(self.score)
             if self.cost is not None:
-                raise ValueError("`score` has no part in a decision by `cost`; leave it out.")
+                raise ArgumentError(
+                    "`score` has no part in a decision by `cost`; leave it out.", "score"
+                )
 
     def check_stored(self, metric: Metric, n_classes: int) -> None:
         """Raise if what a policy file says does not go together; no file is opened for it.
@@ -105,7 +110,7 @@ class Selection:
         if self.cost is not None:
             self.cost.check_n_classes(n_classes)
             if self.score is not None:
-                raise ValueError("`score` has no part in a decision by `cost`")
+                raise ArgumentError("`score` has no part in a decision by `cost`", "score")
         if self.target is not None:
             check_stored_target(self.target, metric, n_classes)
 
@@ -325,7 +330,9 @@ def _class_thresholds(
     metric: Metric, summary: BatchSummary, labelled: LabelledSummary | None
 ) -> Regions:
     if labelled is None:
-        raise ValueError('`score` "class-thresholds" needs the labelled validation data.')
+        raise ArgumentError(
+            '`score` "class-thresholds" needs the labelled validation data.', "score"
+        )
 
     def regions(capacity: float) -> tuple[Region, Mask]:
         region = choose_class_thresholds(metric, summary, capacity, labelled)

@@ -15,7 +15,7 @@ from typing import NoReturn
 import numpy as np
 
 from abstain import metrics
-from abstain.exceptions import TargetUnreachable
+from abstain.exceptions import ArgumentError, TargetUnreachable, Way
 from abstain.metrics import Decision, Metric, RankingMetric, SensitivityAtSpecificity
 from abstain.regions import Choice
 from abstain.selection._decision import own_choice
@@ -47,7 +47,11 @@ def check_target(target: Target, metric: Metric) -> Target:
     """
     several = isinstance(target, Mapping)
     if several and not target:
-        raise ValueError("`target` names nothing; pass e.g. {'sensitivity': 0.85}.")
+        raise ArgumentError(
+            "`target` names nothing; pass e.g. {'sensitivity': 0.85}.",
+            "target",
+            ways=[Way("target", python="pass e.g. {'sensitivity': 0.85}")],
+        )
     checked = {
         name: _checked_value(goal.value, goal.metric.value_range, f"`target` for {name!r}")
         for name, goal in goals_of(target, metric).items()
@@ -60,7 +64,9 @@ def check_stored_target(target: Target, metric: Metric, n_classes: int) -> None:
     for name, value in target.items() if isinstance(target, Mapping) else [("", target)]:
         if name in RATES:
             if n_classes != 2:
-                raise ValueError(f"`target` {name!r} is of two classes; there are {n_classes}")
+                raise ArgumentError(
+                    f"`target` {name!r} is of two classes; there are {n_classes}", "target"
+                )
             _checked_value(value, (0.0, 1.0), f"`target` for {name!r}")
             continue
         of = metrics.from_name(name) if name else metric

@@ -27,7 +27,7 @@ from abstain._inputs import (
 )
 from abstain._kernels.proportions import adapted
 from abstain._numerics import Parameters, clone, gamma_draws, raise_not_fitted, resampled_weight
-from abstain.exceptions import NotIdentifiable
+from abstain.exceptions import ArgumentError, NotIdentifiable, Way
 from abstain.shift._replicated import importance_by_score
 from abstain.shift._worlds import Explanation, World, Worlds
 from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
@@ -287,8 +287,9 @@ class ShiftEstimator(Parameters, ABC):
         return ends
 
     def _asymptotic_draws(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
-        raise ValueError(
-            f'{type(self).__name__} has no likelihood; pass method="bootstrap", or use shift "em".'
+        em = 'pass method="bootstrap", or use shift "em"'
+        raise ArgumentError(
+            f"{type(self).__name__} has no likelihood; {em}.", ways=[Way("shift", "em", em)]
         )
 
     def _bootstrap_draws(self, n_draws: int, rng: np.random.Generator) -> FloatArray:

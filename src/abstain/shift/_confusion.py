@@ -13,7 +13,7 @@ import numpy as np
 
 from abstain._inputs import FloatArray, number
 from abstain._numerics import minimise
-from abstain.exceptions import NotIdentifiable
+from abstain.exceptions import NotIdentifiable, Way
 from abstain.shift._base import ShiftEstimator, SourcePriors
 from abstain.shift._identifiable import require_regular
 from abstain.summaries import BatchSummary, LabelledSummary
@@ -52,6 +52,7 @@ class ConfusionShift(ShiftEstimator):
                 "No mixture of the classes of the source is predicted as the target is: every "
                 "estimated proportion is 0 or below. Use more rows, or shift='em'.",
                 tuple(np.flatnonzero(known).tolist()),
+                ways=[Way("shift", "em", "shift='em'")],
             )
         self.priors_ = priors / priors.sum()
 

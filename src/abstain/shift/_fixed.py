@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from abstain._inputs import MOST_DRAWS, FloatArray, check_priors, check_whole
 from abstain._numerics import raise_not_fitted
+from abstain.exceptions import ArgumentError, Way
 from abstain.shift._base import Assumed, DrawMethod, ShiftEstimator, SourcePriors
 from abstain.summaries import BatchSummary, LabelledSummary
 
@@ -101,9 +102,11 @@ class KnownPriors(ShiftEstimator):
 
     def _fit(self, source: LabelledSummary, target: BatchSummary) -> None:
         if self.priors is None:
-            raise ValueError(
-                "KnownPriors needs the proportions: pass shift=KnownPriors(0.03), or one number "
-                "for each class."
+            way = "pass shift=KnownPriors(0.03), or one number for each class"
+            raise ArgumentError(
+                f"KnownPriors needs the proportions: {way}.",
+                "priors",
+                ways=[Way("KnownPriors", python=way)],
             )
         self.priors_ = check_priors(self.priors, n_classes=source.proba.shape[1])
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.proportions import mixture_derivatives
-from abstain.exceptions import NotIdentifiable
+from abstain.exceptions import NotIdentifiable, Way
 
 # Below this eigenvalue, of a matrix with ones on its diagonal, two columns differ by rounding.
 _SINGULAR = 1e-10
@@ -43,12 +43,13 @@ def require_regular(matrix: FloatArray, columns: IntArray | None = None) -> None
         return
     part = np.abs(vectors[:, 0])
     named = classes[known[part >= 0.1 * part.max()]]
+    way = Way("shift", "none", 'pass their proportions (shift "known") or no shift (shift "none")')
     raise NotIdentifiable(
         f"The scores do not tell classes {_listed(named)} (columns, from 0) apart: on the source "
         f"the probabilities of one follow from those of the others, so their proportions in the "
-        f"target cannot be estimated. Merge these classes, or pass their proportions (shift "
-        f'"known") or no shift (shift "none").',
+        f"target cannot be estimated. Merge these classes, or {way}.",
         columns=tuple(int(column) for column in named),
+        ways=[way],
     )
 
 

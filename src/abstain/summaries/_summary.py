@@ -18,6 +18,7 @@ import numpy as np
 from abstain._inputs import FloatArray, IntArray, Mask, both_columns, whole_rows
 from abstain._kernels.proportions import adapted
 from abstain._kernels.softmax import scaled_softmax
+from abstain.exceptions import ArgumentError, Way
 from abstain.summaries._atoms import Atoms, Windows
 
 # From this many rows on, two classes are summed in this many bins of p. A power of two keeps the
@@ -87,11 +88,13 @@ class BatchSummary(ABC):
         """
         if isinstance(budget, int):
             if budget >= self.total:
-                raise ValueError(
+                raise ArgumentError(
                     f"`budget` as a count must be less than the batch: {budget} may be withheld, "
                     f"and there are {self.total:g} rows, so all of them can go to a person and "
                     f"there is nothing to choose. Pass a smaller count, or a fraction such as "
-                    f"0.15."
+                    f"0.15.",
+                    "budget",
+                    ways=[Way("", python="pass a smaller count")],
                 )
             return min(float(budget), self.total - self.lightest)
         # A fraction next to 1 leaves a row, too.
