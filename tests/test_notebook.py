@@ -12,8 +12,7 @@ import abstain
 from abstain import Abstainer, AbstainingClassifier, Policy, metrics
 from abstain.datasets import screening_clinic
 from abstain.estimation import Estimate, EstimatedValue
-from abstain.evaluation import ResultTable, evaluate
-from abstain.evaluation._table import Cell
+from abstain.evaluation import Cell, ResultTable, evaluate
 from abstain.report import Report
 
 NAMES = np.array(["<i>well</i>", 'ill & "worse"'])

@@ -282,20 +282,6 @@ def test_nothing_to_decide_about(table, fitted):
         abstain.arrow.decide(table.slice(0, 0), fitted)
 
 
-def test_progress_shows_rows_per_second(table, policy, capsys, monkeypatch):
-    from abstain._numerics import _terminal
-
-    abstain.arrow.apply(table, policy, batch_rows=500, progress=True).read_all()
-    assert capsys.readouterr().err == ""  # it takes less than two seconds
-    monkeypatch.setattr(_terminal, "PATIENCE", 0.0)
-    monkeypatch.setattr(_terminal, "RATE_INTERVAL", 0.0)
-    abstain.arrow.apply(table, policy, batch_rows=500, progress=True).read_all()
-    shown = capsys.readouterr().err
-    assert "deciding 5,000 rows, " in shown
-    assert "rows/s" in shown
-    assert shown.endswith("\r\x1b[K")
-
-
 def test_a_draw_does_not_depend_on_how_the_stream_is_cut():
     from abstain.arrow import RowSample
 
@@ -311,3 +297,15 @@ def test_a_draw_does_not_depend_on_how_the_stream_is_cut():
     assert (np.diff(drawn[0]) > 0).all()
     # Fair: about as many from each tenth.
     assert np.bincount((drawn[0] // 1_000).astype(int)).min() > 25
+
+
+def test_progress_shows_rows_per_second(table, policy, capsys, monkeypatch):
+    abstain.arrow.apply(table, policy, batch_rows=500, progress=True).read_all()
+    assert capsys.readouterr().err == ""  # it takes less than two seconds
+    monkeypatch.setattr("abstain._numerics._terminal.PATIENCE", 0.0)
+    monkeypatch.setattr("abstain._numerics._terminal.RATE_INTERVAL", 0.0)
+    abstain.arrow.apply(table, policy, batch_rows=500, progress=True).read_all()
+    shown = capsys.readouterr().err
+    assert "deciding 5,000 rows, " in shown
+    assert "rows/s" in shown
+    assert shown.endswith("\r\x1b[K")

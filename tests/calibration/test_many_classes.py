@@ -7,7 +7,6 @@ import pytest
 
 from abstain import calibration
 from abstain._kernels.softmax import ScalingLoss, scaling_derivatives
-from abstain._numerics import Local, minimise, minimise_by_products
 from abstain.calibration import _scaling_fit
 from abstain.calibration._base import smoothed_targets
 from abstain.calibration._scaling_fit import Freedom, fit_scaling
@@ -106,29 +105,3 @@ def test_work_is_bounded_where_the_data_determine_little(monkeypatch):
     assert calibration.log_loss(y, found.predict_proba(z)) < calibration.log_loss(
         y, calibration.get("bcts", scale="logits").fit(z, y).predict_proba(z)
     )
-
-
-def test_bounds_hold_as_by_the_dense_method():
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        half, aim = rng.normal(size=(8, 6)), 2 * rng.normal(size=6)
-        hessian = half.T @ half / 8 + 0.01 * np.eye(6)
-
-        def quadratic(x, hessian=hessian, aim=aim):
-            return 0.5 * x @ hessian @ x - aim @ x, hessian @ x - aim, hessian
-
-        def local(x, hessian=hessian, quadratic=quadratic):
-            value, gradient, _ = quadratic(x)
-            diagonal = np.diag(hessian)
-            return Local(
-                value,
-                gradient,
-                lambda v: hessian @ v,
-                lambda v, damping: v / (diagonal + damping),
-                float(diagonal.max()),
-            )
-
-        dense = minimise(quadratic, np.zeros(6), lower=-1.0, upper=2.0)
-        sparse = minimise_by_products(local, np.zeros(6), lower=-1.0, upper=2.0)
-        assert sparse.converged
-        np.testing.assert_allclose(sparse.x, dense.x, atol=1e-6)

@@ -7,7 +7,6 @@ from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 
 from abstain import calibration
-from abstain._kernels.softmax import scaling_derivatives
 from abstain.calibration import (
     AutoCalibration,
     DirichletCalibration,
@@ -205,18 +204,6 @@ def test_what_all_calibrators_promise(name):
     np.testing.assert_allclose(
         clone(calibrator).fit(fortran, y).predict_proba(fortran), proba, atol=1e-12
     )
-
-
-def test_threads_do_not_change_the_derivatives(monkeypatch):
-    # Enough rows that several threads share them.
-    z, codes = simulated(n=199_999)
-    weight = np.random.default_rng(0).uniform(size=len(z))
-    rest = (codes, weight, np.eye(3), (np.ones(3), np.zeros(3)), True, 16)
-    monkeypatch.setenv("ABSTAIN_NUM_THREADS", "1")
-    on_one = scaling_derivatives(z, *rest)
-    monkeypatch.setenv("ABSTAIN_NUM_THREADS", "2")
-    for one, many in zip(on_one, scaling_derivatives(z, *rest), strict=True):
-        assert np.array_equal(one, many)
 
 
 def test_auto_by_name_is_told_whether_a_shift_is_estimated():

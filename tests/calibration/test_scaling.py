@@ -10,7 +10,6 @@ from sklearn.calibration import _sigmoid_calibration
 from sklearn.linear_model import LogisticRegression
 
 from abstain import calibration
-from abstain._numerics import minimise
 from abstain.calibration import (
     BetaCalibration,
     BiasCorrectedTemperatureScaling,
@@ -185,29 +184,6 @@ def test_more_than_two_classes_are_refused_by_binary_calibrators():
     z, y = simulated()
     with pytest.raises(ValueError, match='Use calibration "bcts" or "vector" for more'):
         PlattScaling(scale="logits").fit(z, y)
-
-
-def test_minimise_stays_between_bounds():
-    # |x - (2, -1)|^2 over [0, 1]^2 is least at (1, 0).
-    target = np.array([2.0, -1.0])
-    found = minimise(
-        lambda x: (float((x - target) @ (x - target)), 2 * (x - target), 2 * np.eye(2)),
-        np.array([0.5, 0.5]),
-        lower=0.0,
-        upper=1.0,
-    )
-    assert found.converged
-    np.testing.assert_allclose(found.x, [1, 0], atol=1e-12)
-
-
-def test_minimise_tells_when_it_ran_out_of_steps():
-    found = minimise(
-        lambda x: (float(np.cosh(x[0])), np.sinh(x), np.cosh(x)[:, None]),
-        np.array([20.0]),
-        max_iter=3,
-    )
-    assert not found.converged
-    assert found.n_iter == 3
 
 
 def test_unknown_names_suggest_the_nearest():

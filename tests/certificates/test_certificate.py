@@ -7,9 +7,7 @@ import pytest
 from scipy import stats
 
 from abstain import Abstainer, Certificate, Policy
-from abstain._numerics import auroc_lower, clopper_pearson
 from abstain.certificates import Evidence, certify
-from abstain.certificates._worst_case import check_prior_range, worst_case
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 from abstain.exceptions import TargetUnreachable
 from abstain.metrics import F1, Accuracy, BalancedAccuracy, ExpectedCost, MatthewsCorrelation
@@ -20,32 +18,6 @@ COUNTS = np.array([[180.0, 10.0, 10.0], [2.0, 88.0, 10.0]])
 @pytest.fixture(scope="module")
 def clinic():
     return screening_clinic(6_000, 3_000, random_state=0)
-
-
-def test_clopper_pearson_by_hand():
-    low, high = clopper_pearson(0, 20, 0.05)
-    assert (float(low), float(high)) == (0.0, pytest.approx(1 - 0.05 ** (1 / 20)))
-    low, high = clopper_pearson(20, 20, 0.05)
-    assert (float(low), float(high)) == (pytest.approx(0.05 ** (1 / 20)), 1.0)
-    low, high = clopper_pearson(0, 0, 0.05)
-    assert (float(low), float(high)) == (0.0, 1.0)
-    # The bound is the rate at which so many hits or more have the chance of the error.
-    low, high = clopper_pearson(17, 20, 0.05)
-    assert stats.binom.sf(16, 20, float(low)) == pytest.approx(0.05)
-    assert stats.binom.cdf(17, 20, float(high)) == pytest.approx(0.05)
-
-
-def test_the_auroc_bound_is_delongs():
-    # The worked numbers: positives above 3/3, 3/3, 2/3 of the negatives.
-    p, y = np.array([0.9, 0.8, 0.4, 0.1, 0.2, 0.6]), np.array([1, 1, 1, 0, 0, 0])
-    area, lower = auroc_lower(p, y, 0.05)
-    assert area == pytest.approx(8 / 9)
-    deviation = np.sqrt(np.var([1, 1, 2 / 3], ddof=1) / 3 + np.var([1, 1, 2 / 3], ddof=1) / 3)
-    odds = np.log(area / (1 - area)) - 1.6448536 * deviation / (area * (1 - area))
-    assert lower == pytest.approx(1 / (1 + np.exp(-odds)))
-    assert auroc_lower(p[:3], y[:3], 0.05)[1] == 0
-    perfect = auroc_lower(np.arange(10.0), np.arange(10) >= 5, 0.05)
-    assert perfect == (1.0, pytest.approx(0.05 ** (1 / 5)))
 
 
 def test_a_certificate_of_a_fixed_rule_by_hand():
@@ -72,8 +44,12 @@ def test_a_certificate_of_a_fixed_rule_by_hand():
 )
 @pytest.mark.parametrize("prior_range", [None, (0.05, 0.3), (0.5, 0.5)])
 def test_no_corner_is_worse_than_the_worst_case(metric, prior_range):
-    found = worst_case(metric, COUNTS, 0.1, check_prior_range(prior_range, 2))
-    low, high = clopper_pearson(COUNTS[:, :-1], COUNTS.sum(axis=1, keepdims=True), 0.1 / 8)
+    certificate = certify(Evidence(COUNTS), confidence=0.9, classes=[0, 1])
+    found = certificate.worst_case(metric, prior_range)
+    hits = COUNTS[:, :-1]
+    missed = COUNTS.sum(axis=1, keepdims=True) - hits
+    low = stats.beta.ppf(0.1 / 8, hits, missed + 1)
+    high = stats.beta.isf(0.1 / 8, hits + 1, missed)
     sign = 1 if metric.greater_is_better else -1
     least, most = prior_range or (0.0, 1.0)
     values = []
@@ -118,7 +94,7 @@ def test_a_certified_target(clinic, tmp_path):
     assert (decisions.prediction[kept & ~ill] == 0).mean() > 0.87
     # Its own counts pass the exact test, both rates at the level by itself.
     hits, n = certificate.evidence.hits, certificate.evidence.kept
-    assert (clopper_pearson(hits, n, 0.1)[0] >= 0.9).all()
+    assert (stats.beta.ppf(0.1, hits, n - hits + 1) >= 0.9).all()
     assert certificate.evidence.counts.sum() == 3_001
     decisions.policy.save(tmp_path / "policy.json")
     loaded = Policy.load(tmp_path / "policy.json")
@@ -267,4 +243,4 @@ def test_a_certificate_needs_labels_and_equal_weights(clinic):
 )
 def test_bad_prior_ranges(prior_range, message):
     with pytest.raises(ValueError, match=message):
-        check_prior_range(prior_range, 2)
+        certify(Evidence(COUNTS), confidence=0.9, classes=[0, 1]).worst_case("f1", prior_range)

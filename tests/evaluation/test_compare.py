@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pytest
 
-from abstain._numerics import progress
 from abstain.datasets import screening_clinic
 from abstain.evaluation import Cell, Dataset, ResultTable, compare
 
@@ -95,15 +94,6 @@ def test_a_table_by_hand():
     assert "2.0000±0.5774* (2.5000)" in table.to_text()
     assert table.to_dict()["cells"][1]["mean"] is None
     assert table.to_dict()["cells"][1]["se"] is None
-
-
-def test_progress_is_on_stderr_only_when_asked(capsys):
-    assert list(progress(range(3), "work", show=True)) == [0, 1, 2]
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert "work [" in captured.err
-    assert list(progress(range(3), "work")) == [0, 1, 2]
-    assert capsys.readouterr().err == ""
 
 
 def test_errors(data):

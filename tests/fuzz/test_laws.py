@@ -153,6 +153,7 @@ def on_threads(n):
 @fuzzed("laws", quick=10, budget=st.integers(0, 9999), n=st.integers(1, 10**9), of=st.just(10**4))
 def test_a_budget_in_decimals_is_that_many_rows(budget, n, of):
     """0.29 of 100 rows is 29 of them, as by fractions."""
+    # What the room of the door does of its own: no batch has so many rows here.
     from abstain._inputs import whole_rows
 
     assert whole_rows((budget / of) * n) == Fraction(budget, of) * n // 1

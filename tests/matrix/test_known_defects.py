@@ -7,7 +7,6 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from abstain import Abstainer, AbstainingClassifier, Cost, metrics
-from abstain._numerics import Registry
 from abstain.datasets import screening_clinic
 from abstain.metrics import ExpectedCost, WeightedKappa
 from abstain.report import Report
@@ -102,8 +101,6 @@ def test_a_classifier_takes_one_of_budget_target_and_cost(mode):
 def test_the_registry_has_each_metric_once():
     names = [name for name, _ in metrics.summaries()]
     assert len(set(names)) == len(names)
-    with pytest.raises(ValueError, match="registered twice"):
-        Registry("metric", [("auroc", 1), ("auroc", 2)])
 
 
 @pytest.mark.parametrize(

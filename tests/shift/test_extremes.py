@@ -3,30 +3,8 @@
 import numpy as np
 import pytest
 
-from abstain._numerics import minimise
 from abstain.exceptions import NotIdentifiable
 from abstain.shift import BBSEHard, MaximumLikelihoodShift
-
-
-def test_a_step_that_does_not_descend_is_no_convergence():
-    """The curvature is lost, and the step is one along which nothing falls."""
-
-    def objective(x):
-        return 1.0, np.array([1.0, -1.0]), np.full((2, 2), 1e-30)
-
-    found = minimise(objective, np.zeros(2), lower=-1e-15, upper=1e-15, max_iter=5)
-    assert np.isfinite(found.x).all()
-
-
-def test_an_objective_that_is_not_a_number_is_left():
-    def objective(x):
-        return (0.0 if x[0] < 0.5 else np.nan), np.array([-1.0]), np.array([[1.0]])
-
-    found = minimise(objective, np.zeros(1))
-    assert np.isfinite(found.x).all()
-    found = minimise(lambda x: (np.inf, np.full(1, np.nan), np.full((1, 1), np.nan)), np.zeros(1))
-    assert not found.converged
-    assert found.x == 0
 
 
 @pytest.mark.parametrize("tiny", [0.0, 5e-324, 1e-300, 1e-17])

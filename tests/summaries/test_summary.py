@@ -6,11 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from abstain import Abstainer
-from abstain._inputs import both_columns
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 from abstain.metrics import AUROC, AveragePrecision, SensitivityAtSpecificity
 from abstain.shift import MaximumLikelihoodShift
 from abstain.summaries import BinarySummary, LabelledSummary, RowSummary, summarise
+
+
+def both_columns(p):
+    return np.column_stack([1 - p, p])
+
 
 eighths = st.lists(st.integers(0, 8).map(lambda k: k / 8), min_size=1, max_size=12)
 
