@@ -27,6 +27,7 @@ ROOMS = {
     "abstain.scores": "Scores of uncertainty",
     "abstain.regions": "Regions: what is withheld",
     "abstain.rules": "Rules: what is predicted",
+    "abstain.program": "Operations: what a rule does to a row",
     "abstain.selection": "Selection: how much is withheld",
     "abstain.estimation": "Estimates",
     "abstain.certificates": "Certificates: what labels prove",

@@ -201,7 +201,7 @@ def test_what_cannot_be_exported_is_explained():
     with pytest.raises(ValueError, match="`columns` must be 2, one per class, or 1; got 3"):
         to_onnx(policy, columns=3)
     region = choose_by_score("random", policy.predict_proba(clinic.scores_target), 10)
-    with pytest.raises(TypeError, match="No ONNX graph is known for the score 'random'"):
+    with pytest.raises(TypeError, match="No operations are known for 'random'"):
         to_onnx(replace(policy, region=region))
     with pytest.raises(ValueError, match="has no output 'q'; it has p"):
         merge_with_model(linear_model(2, 18), policy, output="q")

@@ -17,6 +17,7 @@ ROOMS = [
     "_inputs",
     "_numerics",
     "_kernels",
+    "program",
     "calibration",
     "summaries",
     "shift",

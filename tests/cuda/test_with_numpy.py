@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 
 from abstain import Abstainer
-from abstain._rowwise.program import adapted
 from abstain.cuda import apply
-from abstain.cuda._calibrators import calibrated, unfit
-from abstain.cuda._choices import predicted, withheld
 from abstain.cuda._kernels import logistic_of
+from abstain.cuda._rows import calibrated, made_of, unfit
 from abstain.cuda._summary import sampled
 from abstain.summaries import Summary
 
@@ -66,10 +64,9 @@ def test_rows_are_withheld_and_predicted_as_by_a_policy(metric, score):
     how = {"calibration": "bcts", "scale": "logits", "score": score, "random_state": 0}
     decisions = Abstainer(metric, budget=0.2, **how).fit(scores, y).decide(NEW_OF_FOUR)
     policy = decisions.policy
-    ratios = policy.priors / policy.source_priors
-    proba = adapted(np, calibrated(np, policy.calibrator, NEW_OF_FOUR), ratios)
-    column = predicted(np, policy.rule, proba)
-    assert (withheld(np, policy.region, proba, lambda: column) == decisions.abstain).all()
+    column = made_of(np, policy, NEW_OF_FOUR, "prediction")
+    assert (made_of(np, policy, NEW_OF_FOUR, "abstain") == decisions.abstain).all()
+    assert made_of(np, policy, NEW_OF_FOUR, "proba") == pytest.approx(decisions.proba, abs=1e-12)
     assert (policy.classes[column] == decisions.prediction).all()
 
 
@@ -81,10 +78,8 @@ def test_two_classes_are_withheld_as_by_a_policy(metric, score):
     how = {"calibration": "platt", "scale": "logits", "score": score, "random_state": 0}
     decisions = Abstainer(metric, budget=0.2, **how).fit(LOGITS, Y).decide(LOGITS + 0.3)
     policy = decisions.policy
-    ratios = policy.priors / policy.source_priors
-    proba = adapted(np, calibrated(np, policy.calibrator, LOGITS + 0.3), ratios)
-    column = predicted(np, policy.rule, proba)
-    assert (withheld(np, policy.region, proba, lambda: column) == decisions.abstain).all()
+    column = made_of(np, policy, LOGITS + 0.3, "prediction")
+    assert (made_of(np, policy, LOGITS + 0.3, "abstain") == decisions.abstain).all()
     assert (policy.classes[column] == decisions.prediction).all()
 
 

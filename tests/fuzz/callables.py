@@ -32,10 +32,12 @@ NOT_DOORS = {
     *("compact", "fit_summaries", "from_dict", "to_dict", "restored", "get_params", "set_params"),
     *("get_metadata_routing", "set_fit_request", "set_score_request", "importance", "other"),
     *("ratio_draws", "settled", "gradient", "removal_gains", "value", "of", "restore", "register"),
-    *("summaries", "parse", "Evidence", "resolved", "summarised"),
+    *("summaries", "parse", "Evidence", "resolved", "summarised", "of_operations"),
 }
 #: What takes one of these is called by the house, which checked the rows before it made one.
-CHECKED = re.compile(r"\b(BatchSummary|RowSummary|LabelledSummary|LabelledReplicates|Atoms)\b")
+CHECKED = re.compile(
+    r"\b(BatchSummary|RowSummary|LabelledSummary|LabelledReplicates|Atoms|Value)\b"
+)
 #: Handed to scikit-learn as it is, whose refusals these are.
 SCIKIT_LEARN = {
     ("AbstainingClassifier", "estimator"),

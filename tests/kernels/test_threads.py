@@ -104,12 +104,9 @@ def of_rows(proba, prediction, weight, gains):
     kept = weight > 0.3
     return [
         softmax.scaled_softmax(logits, slope, bias),
-        softmax.log_softmax(logits),
-        softmax.one_versus_rest_log_odds(logits),
         *softmax.scaling_derivatives(
             logits, prediction, weight, np.eye(k), (slope, bias), False, 16
         ),
-        softmax.linear_softmax(logits, gains, bias),
         *softmax.linear_softmax_loss(logits, prediction, weight, gains, bias, 16),
         proportions.adapted(proba, np.abs(slope)),
         confusion.linear_gain(proba, prediction, gains),
@@ -191,9 +188,6 @@ def test_sampled_sensitivities_do_not_depend_on_the_number_of_threads(monkeypatc
 
 PER_ROW = {
     "scaled_softmax": lambda P, j, G: softmax.scaled_softmax(np.log(P), G[0], G[1]),
-    "log_softmax": lambda P, j, G: softmax.log_softmax(np.log(P)),
-    "log_odds": lambda P, j, G: softmax.one_versus_rest_log_odds(np.log(P)),
-    "linear_softmax": lambda P, j, G: softmax.linear_softmax(np.log(P), G, G[1]),
     "adapted": lambda P, j, G: proportions.adapted(P, np.abs(G[0])),
     "linear_gain": confusion.linear_gain,
     "best_gain": lambda P, j, G: confusion.best_gain(P, G),

@@ -238,7 +238,7 @@ def test_what_cannot_be_expressed_is_explained():
 
     given = {"table": "t", "scores": ["s0"]}
     random = replace(policy, region=choose_by_score("random", proba, 10))
-    with pytest.raises(TypeError, match="No SQL is known for the score 'random': it is a hash"):
+    with pytest.raises(TypeError, match="No operations are known for 'random': it is a hash"):
         to_sql(random, "duckdb", **given)
     with pytest.raises(TypeError, match="'dropout-variance': it cannot be told from one pred"):
         to_sql(with_score("dropout-variance"), "duckdb", **given)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abstain._inputs._checks import FIT_LOGITS as FIT_LOGITS
 from abstain._inputs._checks import ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE
+from abstain._inputs._checks import WIDEST_LOGIT as WIDEST_LOGIT
 from abstain._inputs._checks import CheckedScores as CheckedScores
 from abstain._inputs._checks import FloatArray as FloatArray
 from abstain._inputs._checks import IntArray as IntArray

@@ -47,8 +47,8 @@ _DEAREST = 1e30
 # Numbers that are finite and beyond all use, such as weights of 1e300 and logits of 1.7e308, have
 # sums and squares that are infinite. So they are brought into reach here, once; numbers that
 # anybody means come out as they are, to the last bit.
-# Further from 0 than this no logit is; its square is still a number.
-_WIDEST_LOGIT = 1e100
+#: Further from 0 than this no logit is; its square is still a number.
+WIDEST_LOGIT = 1e100
 # The heaviest row counts at least and at most this much: whole numbers are exact up to there, and
 # so many rows can be counted.
 _LEAST, _MOST = 2.0**-52, 2.0**52
@@ -102,7 +102,7 @@ def check_scores(
             f"got {matrix.shape[1]} columns.",
             name,
         )
-    if scale == "logits" and matrix.min() >= -_WIDEST_LOGIT and matrix.max() <= _WIDEST_LOGIT:
+    if scale == "logits" and matrix.min() >= -WIDEST_LOGIT and matrix.max() <= WIDEST_LOGIT:
         return matrix
     check_finite(matrix, name)
     return _tame_logits(matrix) if scale == "logits" else _normalised(matrix, name, remedy)
@@ -195,7 +195,7 @@ def two_logits(scores: NDArray[Any], *, scale: Scale) -> tuple[FloatArray | floa
     if scores.ndim == 1 and scores.size and scores.dtype.kind == "f":
         given: FloatArray = scores.astype(np.float64, copy=False)
         low, high = given.min(), given.max()
-        if scale == "logits" and low >= -_WIDEST_LOGIT and high <= _WIDEST_LOGIT:
+        if scale == "logits" and low >= -WIDEST_LOGIT and high <= WIDEST_LOGIT:
             return 0.0, given
         if scale == "probabilities" and low >= 0 and high <= 1:
             # With the rest they sum to 1 but for a rounding, so nothing is divided.
@@ -415,7 +415,7 @@ def _tame_weights(weight: FloatArray) -> FloatArray:
 
 def _narrowed(logits: FloatArray) -> FloatArray:
     """Return logits of one class against another, none beyond the widest."""
-    return np.clip(logits, -_WIDEST_LOGIT, _WIDEST_LOGIT)
+    return np.clip(logits, -WIDEST_LOGIT, WIDEST_LOGIT)
 
 
 def _tame_logits(logits: FloatArray) -> FloatArray:
@@ -427,5 +427,5 @@ def _tame_logits(logits: FloatArray) -> FloatArray:
     """
     highest = logits.max(axis=1, keepdims=True)
     with np.errstate(over="ignore"):
-        moved = logits - np.where(np.abs(highest) > _WIDEST_LOGIT, highest, 0.0)
+        moved = logits - np.where(np.abs(highest) > WIDEST_LOGIT, highest, 0.0)
     return _narrowed(moved)

@@ -11,29 +11,29 @@ import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, Mask
 
-# Bins of one half of [0, 1], by the distance q from its end: of equal width from 2**-7 on, and so
-# many to each halving of q below, down to 2**-40.
-_EQUAL = 2.0**17
-_PER_HALVING = 1024
-_NEAR = 2.0**-7
-_NEAREST = 2.0**-40
+#: Bins of one half of [0, 1], by the distance q from its end: of equal width from 2**-7 on, and so
+#: many to each halving of q below, down to 2**-40.
+EQUAL = 2.0**17
+PER_HALVING = 1024
+NEAR = 2.0**-7
+NEAREST = 2.0**-40
 _HALVINGS = 33
-_LOGARITHMIC = 1 + _HALVINGS * _PER_HALVING
-_ONE_SIDE = _LOGARITHMIC + 2**16 - _PER_HALVING
+LOGARITHMIC = 1 + _HALVINGS * PER_HALVING
+ONE_SIDE = LOGARITHMIC + 2**16 - PER_HALVING
 _STEP_BITS = 20
 
 #: How many bins there are.
-N_BINS = 2 * _ONE_SIDE
+N_BINS = 2 * ONE_SIDE
 #: Into how many steps a bin is divided, for the sum of what lies in it.
 PARTS = 2**_STEP_BITS
 #: Bits of what is greater than all probabilities.
 INFINITE = int(np.float64(np.inf).view(np.int64))
 
-_STEPS = _EQUAL * PARTS
+_STEPS = EQUAL * PARTS
 # Of the 52 bits of a number within its halving, those behind the ten that name the bin; and what
 # is before the first bin of all but the nearest.
 _BIN_BITS = 42
-_BITS_BEFORE = (1023 - 40) * _PER_HALVING - 1
+_BITS_BEFORE = (1023 - 40) * PER_HALVING - 1
 # Rows at a time: few enough that all there is of them stays in near memory.
 _AT_A_TIME = 16_384
 
@@ -41,9 +41,9 @@ _AT_A_TIME = 16_384
 def bin_edges() -> tuple[FloatArray, FloatArray]:
     """Return where each bin of the lower half begins, and how wide it is."""
     halving = 2.0 ** np.arange(-40, -7)
-    step = np.arange(_PER_HALVING) / _PER_HALVING
+    step = np.arange(PER_HALVING) / PER_HALVING
     near = (halving[:, None] * (1 + step)).ravel()
-    begin = np.concatenate([[0.0], near, np.arange(_PER_HALVING, 2**16) / _EQUAL])
+    begin = np.concatenate([[0.0], near, np.arange(PER_HALVING, 2**16) / EQUAL])
     return begin, np.diff(begin, append=0.5)
 
 
@@ -58,8 +58,8 @@ def places(p: FloatArray) -> tuple[IntArray, IntArray]:
     steps = np.abs(np.floor(apart)).astype(np.int64)
     inside = np.minimum(np.abs(apart).astype(np.int64) >> _STEP_BITS, 2**16 - 1)
     steps -= inside << _STEP_BITS
-    bins = inside + (_LOGARITHMIC - _PER_HALVING)
-    near = np.flatnonzero(bins < _LOGARITHMIC)
+    bins = inside + (LOGARITHMIC - PER_HALVING)
+    near = np.flatnonzero(bins < LOGARITHMIC)
     if len(near):
         bins[near], steps[near] = _near_places(p[near], above[near])
     np.subtract(N_BINS - 1, bins, out=bins, where=above)
@@ -77,7 +77,7 @@ def _near_places(p: FloatArray, above: Mask) -> tuple[IntArray, IntArray]:
     steps = (bits >> (_BIN_BITS - _STEP_BITS)) & (PARTS - 1)
     left = bits & (2 ** (_BIN_BITS - _STEP_BITS) - 1) > 0
     nearest = bins < 1
-    place = q[nearest] * (PARTS / _NEAREST)
+    place = q[nearest] * (PARTS / NEAREST)
     bins[nearest], steps[nearest] = 0, place.astype(np.int64)
     left[nearest] = place > steps[nearest]
     steps += left & above

@@ -16,7 +16,6 @@ from abstain._inputs import FloatArray, IntArray
 from abstain._kernels._pieces import (
     by_columns,
     columns_of,
-    first_highest,
     rows_at_a_time,
     summed_over_rows,
 )
@@ -52,35 +51,6 @@ def scaled_softmax(logits: FloatArray, slope: FloatArray, bias: FloatArray) -> F
         return columns
 
     return by_columns(softmax, logits)
-
-
-def log_softmax(logits: FloatArray) -> FloatArray:
-    """Return the logarithm of ``softmax(logits)`` of every row."""
-
-    def logs(columns: FloatArray) -> FloatArray:
-        columns -= columns.max(axis=0)
-        columns -= np.log(np.exp(columns).sum(axis=0))
-        return columns
-
-    return by_columns(logs, logits)
-
-
-def one_versus_rest_log_odds(logits: FloatArray) -> FloatArray:
-    """Return ``log(p / (1 - p))`` of every class, p being the softmax of the row."""
-
-    def log_odds(columns: FloatArray) -> FloatArray:
-        top = first_highest(columns), np.arange(columns.shape[1])
-        columns -= columns[top]
-        shares = np.exp(columns)
-        shares[top] = 0.0
-        others = shares.sum(axis=0)
-        # The rest of any class but the top one contains the top one, so no digits cancel.
-        rest = 1.0 + others - shares
-        rest[top] = others
-        columns -= np.log(rest, out=rest)
-        return columns
-
-    return by_columns(log_odds, logits)
 
 
 def scaling_derivatives(
@@ -143,19 +113,6 @@ def _curvature(diagonal: FloatArray, shared: bool) -> FloatArray:
     else:
         both, across = np.diag(second), np.diag(first)
     return np.block([[both, across], [across.T, np.diag(zeroth)]])
-
-
-def linear_softmax(scores: FloatArray, matrix: FloatArray, bias: FloatArray) -> FloatArray:
-    """Return ``softmax(scores @ matrix + bias)`` of every row, each on its own."""
-
-    def softmax(columns: FloatArray) -> FloatArray:
-        # Not by BLAS, whose order of additions depends on how many rows there are.
-        mixed: FloatArray = np.einsum("ji,jx->ix", matrix, columns)
-        mixed += bias[:, None]
-        normalise(mixed)
-        return mixed
-
-    return by_columns(softmax, scores)
 
 
 def linear_softmax_loss(

@@ -1,1 +1,1 @@
-"""A rule and rows that are elsewhere: in parts of a frame, on a device, beside a model."""
+"""A rule and rows that come in parts of a frame."""

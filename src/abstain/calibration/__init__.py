@@ -5,7 +5,6 @@ from __future__ import annotations
 from abstain.calibration._base import Calibrator
 from abstain.calibration._dirichlet import DirichletCalibration
 from abstain.calibration._folds import held_out as held_out
-from abstain.calibration._isotonic import FARTHEST as FARTHEST
 from abstain.calibration._isotonic import IsotonicCalibration
 from abstain.calibration._measures import BrierScore as BrierScore
 from abstain.calibration._measures import (
@@ -16,7 +15,6 @@ from abstain.calibration._measures import (
 )
 from abstain.calibration._registry import AutoCalibration, get
 from abstain.calibration._registry import from_dict as from_dict
-from abstain.calibration._scaling import SCALINGS as SCALINGS
 from abstain.calibration._scaling import (
     BetaCalibration,
     BiasCorrectedTemperatureScaling,

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from abstain import program
 from abstain._inputs import (
     FIT_LOGITS,
     CheckedScores,
@@ -31,6 +32,7 @@ from abstain._inputs import (
 from abstain._kernels._pieces import over_rows
 from abstain._numerics import Parameters, raise_not_fitted
 from abstain.exceptions import RepairWarning, warn_user
+from abstain.program import Value
 
 # Rows calibrated at a time: what is between stays in near cache.
 _ROWS = 131_072
@@ -44,8 +46,8 @@ _MOST_ROWS = 1e15
 class Calibrator(Parameters, ABC):
     """Base of all calibrators.
 
-    Subclasses fit on logits (``_fit``), turn logits into probabilities (``_proba``), and name
-    their fitted arrays in ``_state`` so that a policy can store them.
+    Subclasses fit on logits (``_fit``), state what turns logits into probabilities
+    (``operations``), and name their fitted arrays in ``_state`` so that a policy can store them.
 
     Parameters
     ----------
@@ -160,6 +162,39 @@ class Calibrator(Parameters, ABC):
         proba = self._proba(scores.logits)
         return proba[:, 1] if len(self.classes_) == 2 else proba
 
+    def operations(self, logits: Value) -> Value:
+        """State the probabilities of a block of logits; of two classes the positive one's will do.
+
+        What ``predict_proba`` does is what is stated here, and every export does the same.
+        """
+        raise TypeError(
+            f"The calibration {type(self).__name__} does not state its operations, so that "
+            f"nothing but Python can calibrate by it. Give it `operations(self, logits)`."
+        )
+
+    def stated(self, scores: Value, smallest: float) -> Value:
+        """State the probabilities of a block of scores, of two classes the positive one's.
+
+        Parameters
+        ----------
+        scores : Value
+            Probabilities whose rows sum to 1, or logits.
+        smallest : float
+            What a probability of 0 is taken for.
+        """
+        if self.scale == "probabilities":
+            scores = program.log(program.maximum(scores, smallest))
+        proba = self.operations(scores)
+        return proba[1] if proba.width == 2 else proba
+
+    @property
+    def logistic(self) -> tuple[float, float, float] | None:
+        """What a logistic curve of two logits has for a, b and c; None for any other calibrator.
+
+        The positive probability is ``1 / (1 + exp(a * negative + b * positive + c))``.
+        """
+        return None
+
     @property
     def picked(self) -> Calibrator:
         """The calibrator that does the work: this one, unless it has picked another."""
@@ -191,9 +226,9 @@ class Calibrator(Parameters, ABC):
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
         """Set the arrays named in ``_state``."""
 
-    @abstractmethod
     def _proba(self, logits: FloatArray) -> FloatArray:
         """Return probabilities; a row's result must not depend on the other rows."""
+        return program.of_rows(lambda rows: program.both_columns(self.operations(rows)), logits)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted calibrator as plain data."""

@@ -8,9 +8,10 @@ import numpy as np
 from scipy import linalg
 
 from abstain._inputs import FloatArray, IntArray, Scale
-from abstain._kernels.softmax import linear_softmax, linear_softmax_loss, log_softmax
+from abstain._kernels.softmax import linear_softmax_loss
 from abstain._numerics import one_blas_thread
 from abstain.calibration._base import PRIOR_ROWS, RegularisedCalibrator, smoothed_targets
+from abstain.program import Value, log_softmax, of_rows, softmax
 
 # A faint pull of the diagonal to 1 settles what scores without an error leave open.
 _DIAGONAL = 1e-6
@@ -87,7 +88,7 @@ class DirichletCalibration(RegularisedCalibrator):
         for name in ("off_diagonal", "intercept"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"`{name}` must be at least 0; got {getattr(self, name)!r}.")
-        logs = log_softmax(np.ascontiguousarray(logits))
+        logs = of_rows(log_softmax, logits)
         n, k = logs.shape
         share = weight / weight.sum()
         n_blocks = int(np.clip(n // k, 1, 16))
@@ -131,8 +132,9 @@ class DirichletCalibration(RegularisedCalibrator):
         matrix = place(found.x)
         self.matrix_, self.bias_ = matrix[:k], matrix[k]
 
-    def _proba(self, logits: FloatArray) -> FloatArray:
-        return linear_softmax(log_softmax(np.ascontiguousarray(logits)), self.matrix_, self.bias_)
+    def operations(self, logits: Value) -> Value:
+        """State the probabilities of a block of logits."""
+        return softmax(log_softmax(logits) @ self.matrix_ + self.bias_)
 
 
 def _whitening(logs: FloatArray, share: FloatArray) -> FloatArray:

@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels.softmax import one_versus_rest_log_odds
 from abstain.calibration._base import RegularisedCalibrator, smoothed_targets
+from abstain.program import Value, block, exp, log, maximum, minimum, of_rows, share, where
 
 # How far a flat piece of the curve is tilted, as a share of the way to the next piece.
 _TILT = 0.01
@@ -78,7 +78,7 @@ class IsotonicCalibration(RegularisedCalibrator):
     offsets_: FloatArray
 
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
-        odds = _log_odds(logits)
+        odds = of_rows(_log_odds, logits)
         n_classes = odds.shape[1]
         curves = [
             _curve(odds[:, i], (codes == i).astype(np.intp), weight, self.prior_rows)
@@ -88,28 +88,30 @@ class IsotonicCalibration(RegularisedCalibrator):
         self.values_ = np.concatenate([y for _, y in curves])
         self.offsets_ = np.cumsum([0, *(len(x) for x, _ in curves)]).astype(np.float64)
 
-    def _proba(self, logits: FloatArray) -> FloatArray:
+    def operations(self, logits: Value) -> Value:
+        """State the probabilities of a block of logits."""
         odds = _log_odds(logits)
-        if odds.shape[1] == 2:
-            positive = self._at(0, odds[:, 1])
-            return np.column_stack([1 - positive, positive])
-        for i in range(odds.shape[1]):
-            odds[:, i] = self._at(i, odds[:, i])
-        return _normalised(odds)
+        if logits.width == 2:
+            return self._at(0, odds[1])
+        values = block(*(self._at(i, odds[i]) for i in range(len(self.classes_))))
+        return share(values, values.total(), 1 / len(self.classes_))
 
-    def _at(self, curve: int, odds: FloatArray) -> FloatArray:
+    def _at(self, curve: int, odds: Value) -> Value:
         begin, end = self.offsets_[curve : curve + 2].astype(np.intp)
         if begin == end:
-            given: FloatArray = 1 / (1 + np.exp(-odds))
-            return given
-        value: FloatArray = np.interp(odds, self.thresholds_[begin:end], self.values_[begin:end])
-        return value
+            return 1.0 / (1.0 + exp(-odds))
+        return odds.interpolated(self.thresholds_[begin:end], self.values_[begin:end])
 
 
-def _log_odds(logits: FloatArray) -> FloatArray:
-    """Return the log-odds of each class against the rest, none of them infinite."""
-    odds = one_versus_rest_log_odds(np.ascontiguousarray(logits))
-    return np.clip(odds, -FARTHEST, FARTHEST, out=odds)
+def _log_odds(logits: Value) -> Value:
+    """State the log-odds of each class against the rest, none of them infinite."""
+    away = logits - logits.largest()
+    top = away.first_highest().is_any_of(range(logits.width or 0))
+    others = where(top, 0.0, exp(away))
+    total = others.total()
+    # The rest of any class but the top one contains the top one, so no digits cancel.
+    odds = away - log(where(top, total, 1.0 + total - others))
+    return minimum(maximum(odds, -FARTHEST), FARTHEST)
 
 
 def _curve(
@@ -157,13 +159,3 @@ def _tilted(x: FloatArray, values: FloatArray, mass: FloatArray) -> FloatArray:
     centre = np.bincount(piece, mass * x) / np.bincount(piece, mass)
     tilted: FloatArray = values + (room / width)[piece] * (x - centre[piece])
     return tilted
-
-
-def _normalised(values: FloatArray) -> FloatArray:
-    total = np.zeros(len(values))
-    for i in range(values.shape[1]):
-        total += values[:, i]
-    result: FloatArray = np.where(
-        total[:, None] > 0, values / np.where(total > 0, total, 1.0)[:, None], 1 / values.shape[1]
-    )
-    return result

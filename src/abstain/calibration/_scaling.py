@@ -17,12 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import CheckedScores, FloatArray, IntArray, two_logits
-from abstain._kernels.softmax import log_softmax, scaled_softmax
+from abstain._kernels.softmax import scaled_softmax
 from abstain.calibration._base import Calibrator, RegularisedCalibrator, smoothed_targets
 from abstain.calibration._scaling_fit import BIAS_CORRECTED, Freedom, fit_scaling
-
-#: The calibrators that scale the logits themselves, by name; beta scales log-probabilities.
-SCALINGS = ("bcts", "identity", "nbvs", "platt", "temperature", "vector")
+from abstain.program import Value, exp, log_softmax, of_rows, softmax
 
 
 class ScalingCalibrator(Calibrator):
@@ -43,30 +41,44 @@ class ScalingCalibrator(Calibrator):
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
         """Set ``slope_`` and ``bias_``."""
 
+    def operations(self, logits: Value) -> Value:
+        """State the probabilities of a block of logits."""
+        if self.logistic is None:
+            return softmax(logits * self.slope_ + self.bias_)
+        negative, positive, bias = self.logistic
+        odds = logits[1] * positive + (logits[0] * negative + bias)
+        return 1.0 / (exp(odds) + 1.0)
+
     def _proba(self, logits: FloatArray) -> FloatArray:
+        # As `operations`, but in place: the calibrations that are used most are worth it.
         return scaled_softmax(np.ascontiguousarray(logits), self.slope_, self.bias_)
 
     @property
-    def _of_two(self) -> bool:
-        """Whether the positive one of two classes is a logistic curve of the logits."""
-        return len(self.classes_) == 2
+    def logistic(self) -> tuple[float, float, float] | None:
+        """The a, b and c of two classes, whose probability is a logistic curve of their logits."""
+        if len(self.slope_) != 2:
+            return None
+        (negative, positive), bias = self.slope_.tolist(), self.bias_
+        return negative, -positive, float(bias[0] - bias[1])
 
     def compact_checked(self, scores: CheckedScores) -> FloatArray:
         """Return probabilities of scores that were checked already."""
-        if not self._of_two:
+        if self.logistic is None:
             return super().compact_checked(scores)
         return self._positive(scores.logits[:, 0], scores.logits[:, 1])
 
     def _compact(self, scores: NDArray[Any], out: FloatArray | None = None) -> FloatArray:
-        if not self._of_two:
+        if self.logistic is None:
             return super()._compact(scores, out)
         return self._positive(*two_logits(scores, scale=self.scale), out)
 
     def _positive(
         self, negative: FloatArray | float, positive: FloatArray, out: FloatArray | None = None
     ) -> FloatArray:
-        odds: FloatArray = np.multiply(positive, -self.slope_[1], out=out)
-        odds += self.slope_[0] * negative + (self.bias_[0] - self.bias_[1])
+        # As `operations`, but in place.
+        of_negative, of_positive, bias = self.logistic or (0.0, 0.0, 0.0)
+        odds: FloatArray = np.multiply(positive, of_positive, out=out)
+        odds += of_negative * negative + bias
         with np.errstate(over="ignore"):
             np.exp(odds, out=odds)
         odds += 1.0
@@ -102,9 +114,16 @@ class IdentityCalibration(ScalingCalibrator):
         self.slope_ = np.ones(logits.shape[1])
         self.bias_ = np.zeros(logits.shape[1])
 
+    def stated(self, scores: Value, smallest: float) -> Value:
+        """State the probabilities of a block of scores; given ones are left as they are."""
+        if self.scale == "logits":
+            return super().stated(scores, smallest)
+        return scores[1] if scores.width == 2 else scores
+
     @property
-    def _of_two(self) -> bool:
-        return self.scale == "logits" and super()._of_two
+    def logistic(self) -> tuple[float, float, float] | None:
+        """The a, b and c of two classes of logits; None of probabilities, which stay."""
+        return super().logistic if self.scale == "logits" else None
 
     def compact_checked(self, scores: CheckedScores) -> FloatArray:
         """Return probabilities of scores that were checked already."""
@@ -408,12 +427,16 @@ class BetaCalibration(RegularisedScaling):
     _start_steps: ClassVar[int] = 100
 
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
-        super()._fit(log_softmax(np.ascontiguousarray(logits)), codes, weight)
+        super()._fit(of_rows(log_softmax, logits), codes, weight)
+
+    def operations(self, logits: Value) -> Value:
+        """State the probabilities of a block of logits."""
+        return softmax(log_softmax(logits) * self.slope_ + self.bias_)
 
     def _proba(self, logits: FloatArray) -> FloatArray:
-        return scaled_softmax(log_softmax(np.ascontiguousarray(logits)), self.slope_, self.bias_)
+        return super()._proba(of_rows(log_softmax, logits))
 
     @property
-    def _of_two(self) -> bool:
-        # Not of the logits, as other scalings, but of the logarithms of the probabilities.
-        return False
+    def logistic(self) -> None:
+        """None, since the curve is not of the logits, but of logarithms of the probabilities."""
+        return None

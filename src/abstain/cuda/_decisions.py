@@ -6,20 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, Missing
-from abstain._rowwise.program import adapted, both_columns
 from abstain.cuda._arrays import OnDevice, cupy, device_scores
-from abstain.cuda._calibrators import calibrated, unfit
-from abstain.cuda._choices import predicted, withheld
 from abstain.cuda._kernels import logistic_of, mark_rows
+from abstain.cuda._rows import made_of, unfit
 from abstain.cuda._summary import check_fit, refuse, summary_of
 from abstain.estimation import Estimate
 from abstain.policy import Policy
 from abstain.regions import Interval
-from abstain.shift import ratio_of_priors
 
 if TYPE_CHECKING:
     from abstain.abstainer import Abstainer
@@ -65,16 +61,11 @@ class DeviceDecisions:
         return self.policy.estimate
 
     @cached_property
-    def _compact(self) -> Any:
-        with self._given.at_work():
-            return _probabilities(self.policy, self._given.values)
-
-    @cached_property
     def proba(self) -> Any:
         """Calibrated, adapted probabilities."""
         with self._given.at_work():
             cp = cupy()
-            both = both_columns(cp, self._compact)
+            both = made_of(cp, self.policy, self._given.values, "proba")
             gaps, _ = unfit(cp, self.policy.calibrator, self._given.values)
             both = cp.where(gaps[:, None], cp.nan, both)
             return self._given.back(both.astype(self._given.values.dtype))
@@ -84,7 +75,7 @@ class DeviceDecisions:
         """The predicted class of each row."""
         with self._given.at_work():
             cp = cupy()
-            columns = predicted(cp, self.policy.rule, self._compact)
+            columns = made_of(cp, self.policy, self._given.values, "prediction")
             if self.classes.dtype.kind in "iuf":
                 columns = cp.asarray(self.classes)[columns]
             return self._given.back(columns)
@@ -132,24 +123,13 @@ def _decided(policy: Policy, given: OnDevice, missing: Missing) -> DeviceDecisio
     with given.at_work():
         cp = cupy()
         if how is not None and isinstance(region, Interval):
-            negative, positive = _ratios(policy).tolist()
+            negative, positive = policy.ratios.tolist()
             ends = region.lower, region.upper
             mask, counts = mark_rows(values, how, negative, positive, *ends)
             n_missing, n_wrong = cp.asnumpy(counts).tolist()
         else:
             gaps, wrong = unfit(cp, policy.calibrator, values)
             n_missing, n_wrong = int(gaps.sum()), int(wrong.sum())
-            proba = _probabilities(policy, values)
-            mask = withheld(cp, region, proba, lambda: predicted(cp, policy.rule, proba))
-            mask |= gaps
+            mask = made_of(cp, policy, values, "abstain") | gaps
         check_fit(n_missing, n_wrong, len(values), missing)
         return DeviceDecisions(policy, given.back(mask), given)
-
-
-def _probabilities(policy: Policy, values: Any) -> Any:
-    cp = cupy()
-    return adapted(cp, calibrated(cp, policy.calibrator, values), _ratios(policy))
-
-
-def _ratios(policy: Policy) -> FloatArray:
-    return np.asarray(ratio_of_priors(policy.priors, policy.source_priors))

@@ -11,8 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from abstain._inputs import FloatArray
-from abstain._kernels.bins import INFINITE, N_BINS, PARTS
-from abstain.calibration import SCALINGS
+from abstain._kernels.bins import (
+    EQUAL,
+    INFINITE,
+    LOGARITHMIC,
+    N_BINS,
+    NEAR,
+    NEAREST,
+    PARTS,
+    PER_HALVING,
+)
 from abstain.cuda._arrays import cupy
 from abstain.summaries import Bins, lower_edges
 
@@ -43,24 +51,24 @@ __device__ int bin_of(double p, unsigned int &steps) {
   const double q = above ? 1.0 - p : p;
   double place;
   int inside = 0, k = 0;
-  if (q >= 0.0078125) {
-    place = q * 131072.0;
+  if (q >= NEAR) {
+    place = q * EQUAL;
     inside = min((int)place, 65535);
-    k = inside - 1024 + 33793;
-  } else if (q >= 9.094947017729282e-13) {
+    k = inside - PER_HALVING + LOGARITHMIC;
+  } else if (q >= LEAST) {
     const long long bits = __double_as_longlong(q);
     const int exponent = (int)(bits >> 52) - 1022;
     place = __longlong_as_double((bits & 0xFFFFFFFFFFFFFLL) | 0x3FF0000000000000LL);
-    place = (place - 1.0) * 1024.0;
+    place = (place - 1.0) * PER_HALVING;
     inside = (int)place;
-    k = 1 + (exponent + 39) * 1024 + inside;
+    k = 1 + (exponent + 39) * PER_HALVING + inside;
   } else {
-    place = q * 1099511627776.0;
+    place = q / LEAST;
   }
-  const double rest = (place - inside) * 1024.0;
+  const double rest = (place - inside) * STEPS;
   steps = (unsigned int)rest;
   if (above && steps < rest) steps += 1;
-  return above ? 196609 - k : k;
+  return above ? N_BINS - 1 - k : k;
 }
 
 extern "C" __global__ void add_rows(
@@ -70,7 +78,7 @@ extern "C" __global__ void add_rows(
   long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   const long long step = (long long)gridDim.x * blockDim.x;
   // Blocks share a few copies of the sums, so that fewer of them wait for the same bin.
-  sums += (size_t)(blockIdx.x % COPIES) * 196610;
+  sums += (size_t)(blockIdx.x % COPIES) * N_BINS;
   for (; i < n; i += step) {
     const double s = (double)scores[i];
     if (!(fabs(s) <= 1.7976931348623157e308) || (scale != LOGITS && !(s >= 0.0 && s <= 1.0))) {
@@ -112,6 +120,19 @@ extern "C" __global__ void mark_rows(
 """
 
 
+#: What the loops call numbers of the host's own bins, and of those above.
+_NAMED = {
+    "COPIES": _COPIES,
+    "EQUAL": EQUAL,
+    "LEAST": NEAREST,
+    "LOGARITHMIC": LOGARITHMIC,
+    "N_BINS": N_BINS,
+    "NEAR": NEAR,
+    "PER_HALVING": PER_HALVING,
+    "STEPS": float(_STEPS),
+}
+
+
 class Logistic(NamedTuple):
     """How a row of one score becomes a probability: a number of the kernels' own, and factors."""
 
@@ -127,13 +148,11 @@ AS_THEY_ARE = Logistic(0)
 
 def logistic_of(calibrator: Any) -> Logistic | None:
     """Return what the kernels calibrate by themselves; None where they cannot."""
-    if calibrator.name not in SCALINGS or len(calibrator.classes_) != 2:
-        return None
     given = calibrator.scale == "probabilities"
-    if given and calibrator.name == "identity":
+    if given and calibrator.name == "identity" and len(calibrator.classes_) == 2:
         return AS_THEY_ARE
-    (negative, positive), bias = calibrator.slope_.tolist(), calibrator.bias_
-    return Logistic(2 if given else 1, negative, -positive, float(bias[0] - bias[1]))
+    curve = calibrator.logistic
+    return None if curve is None else Logistic(2 if given else 1, *curve)
 
 
 def binned(values: Any, how: Logistic, *, ends: bool) -> tuple[Bins, int, int]:
@@ -200,9 +219,9 @@ def mark_rows(
 
 @cache
 def _kernels(char: str) -> tuple[Any, Any]:
-    source = _SOURCE.replace("SCORE", {"f": "float", "d": "double"}[char])
-    source = source.replace("COPIES", str(_COPIES))
-    module = cupy().RawModule(code=source)
+    named = _NAMED | {"SCORE": {"f": "float", "d": "double"}[char]}
+    defined = "".join(f"#define {name} {value!s}\n" for name, value in named.items())
+    module = cupy().RawModule(code=defined + _SOURCE)
     return module.get_function("add_rows"), module.get_function("mark_rows")
 
 

@@ -1,86 +1,44 @@
-"""A graph in the making, whose values are computed with as NumPy's arrays are."""
+"""Operations as the nodes of a graph: a column is n x 1, so that it goes with blocks as it is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from abstain._rowwise.program import TIED
+from abstain.program import Value
 
+# Rows closer to an edge than this, relative to it, are on the edge, and classes as equal as this
+# are equal: the last digit of a logarithm or an exponential differs between libraries.
+TIED = 1e-15
 # What one file of the format may hold, less room for the nodes.
 _LARGEST = 2**31 - 2**27
-_CONDITIONS = ("And", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not", "Or")
-
-
-def _binary(operation: str, *, swapped: bool = False) -> Callable[[Value, Any], Value]:
-    def compute(own: Value, other: Any) -> Value:
-        return own.graph.node(operation, *((other, own) if swapped else (own, other)))
-
-    return compute
-
-
-@dataclass(frozen=True, eq=False)
-class Value:
-    """A value of a graph: what NumPy's operators make of it is a node more."""
-
-    graph: Graph
-    name: str
-    ndim: int
-    is_condition: bool = False
-
-    # NumPy's own arrays leave operators to this class.
-    __array_ufunc__ = None
-    __add__, __radd__ = _binary("Add"), _binary("Add", swapped=True)
-    __sub__, __rsub__ = _binary("Sub"), _binary("Sub", swapped=True)
-    __mul__, __rmul__ = _binary("Mul"), _binary("Mul", swapped=True)
-    __truediv__, __rtruediv__ = _binary("Div"), _binary("Div", swapped=True)
-    __matmul__ = _binary("MatMul")
-    __and__ = _binary("And")
-    __lt__, __le__ = _binary("Less"), _binary("LessOrEqual")
-    __gt__, __ge__ = _binary("Greater"), _binary("GreaterOrEqual")
-    __eq__ = _binary("Equal")  # type: ignore[assignment]
-
-    def __neg__(self) -> Value:
-        return self.graph.node("Neg", self)
-
-    def __invert__(self) -> Value:
-        return self.graph.node("Not", self)
-
-    def __getitem__(self, key: Any) -> Value:
-        """Return entries by their numbers, a column, some columns, or the rows with a new axis."""
-        if isinstance(key, Value):
-            return self.graph.node("Gather", self, key, ndim=key.ndim)
-        if key[1] is None:
-            return self.graph.node("Unsqueeze", self, [1], ndim=self.ndim + 1)
-        ndim = self.ndim - isinstance(key[1], int)
-        return self.graph.node("Gather", self, key[1], axis=1, ndim=ndim)
-
-    def astype(self, dtype: Any) -> Value:
-        kind = self.graph.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-        return self.graph.node("Cast", self, to=kind)
-
-    def sum(self, *, axis: int, keepdims: bool = False) -> Value:
-        ndim = self.ndim - (not keepdims)
-        return self.graph.node("ReduceSum", self, [axis], keepdims=int(keepdims), ndim=ndim)
-
-    def max(self, *, axis: int, keepdims: bool = False) -> Value:
-        highest = self.graph.top(self, 1)
-        return highest if keepdims else highest[:, 0]
-
-    def all_columns(self) -> Value:
-        """Return, as a column, whether all columns of a row are true."""
-        return (~self).astype(np.int64).sum(axis=1, keepdims=True) == 0
+#: The operations that are one node each.
+_NODES = {
+    "add": "Add",
+    "subtract": "Sub",
+    "multiply": "Mul",
+    "divide": "Div",
+    "exp": "Exp",
+    "log": "Log",
+    "size": "Abs",
+    "maximum": "Max",
+    "minimum": "Min",
+    "at_least": "GreaterOrEqual",
+    "at_most": "LessOrEqual",
+    "above": "Greater",
+    "below": "Less",
+    "both": "And",
+    "either": "Or",
+    "opposite": "Not",
+    "where": "Where",
+}
 
 
 class Graph:
-    """Nodes and constants of a graph in the making, with the functions of NumPy that rules use."""
-
-    tied = TIED
-    int64 = np.int64
-    arange = staticmethod(np.arange)
+    """Nodes and constants of a graph in the making; values are their names."""
 
     def __init__(self, onnx: Any, n_classes: int) -> None:
         self.onnx = onnx
@@ -89,26 +47,21 @@ class Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
-    def node(
-        self,
-        operation: str,
-        *inputs: Any,
-        output: str | None = None,
-        ndim: int | None = None,
-        **options: Any,
-    ) -> Value:
-        given = [self.asarray(value) for value in inputs]
-        name = output or f"value_{len(self.nodes)}"
-        names = [value.name for value in given]
-        self.nodes.append(self.onnx.helper.make_node(operation, names, [name], **options))
-        most = max(value.ndim for value in given)
-        return Value(self, name, most if ndim is None else ndim, operation in _CONDITIONS)
+    def perform(self, value: Value, given: Sequence[Any]) -> str:
+        """Add an operation; return the name of what it makes."""
+        if value.operation in _NODES:
+            return self.node(_NODES[value.operation], *given)
+        made: str = getattr(self, value.operation)(*given)
+        return made
 
-    def asarray(self, values: Any) -> Value:
-        """Return a value as it is, and numbers as a constant: whole ones as such."""
-        if isinstance(values, Value):
-            return values
-        name = f"constant_{len(self.constants)}"
+    def node(self, operation: str, *inputs: Any, output: str | None = None, **options: Any) -> str:
+        """Add a node; inputs are names, or numbers, whole ones as such."""
+        name = output or f"value_{len(self.nodes)}"
+        names = [one if isinstance(one, str) else self.constant(one) for one in inputs]
+        self.nodes.append(self.onnx.helper.make_node(operation, names, [name], **options))
+        return name
+
+    def constant(self, values: Any) -> str:
         array = np.asarray(values)
         array = array.astype(np.int64 if array.dtype.kind in "iub" else np.float64)
         self.size += array.nbytes
@@ -118,47 +71,101 @@ class Graph:
                 f"numbers take {self.size / 1e9:.1f} GB and more. It has {self.n_classes} "
                 f"classes; a calibration such as 'bcts' takes less."
             )
+        name = f"constant_{len(self.constants)}"
         self.constants.append(self.onnx.numpy_helper.from_array(array, name))
-        return Value(self, name, array.ndim)
+        return name
 
-    ascontiguousarray = asarray
+    def cast(self, value: str, dtype: Any) -> str:
+        kind = self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        return self.node("Cast", value, to=kind)
 
-    def exp(self, values: Any) -> Value:
-        return self.node("Exp", values)
+    def _count(self, truths: str, axis: int = 1, keepdims: int = 1) -> str:
+        whole = self.cast(truths, np.int64)
+        return self.node("ReduceSum", whole, [axis], keepdims=keepdims)
 
-    def log(self, values: Any) -> Value:
-        return self.node("Log", values)
+    def column(self, block: str, place: int) -> str:
+        return self.columns(block, [place])
 
-    def abs(self, values: Any) -> Value:
-        return self.node("Abs", values)
+    def columns(self, block: str, places: Sequence[int]) -> str:
+        return self.node("Gather", block, [*places], axis=1)
 
-    def where(self, condition: Any, values: Any, otherwise: Any) -> Value:
-        return self.node("Where", condition, values, otherwise)
+    def block(self, *columns: str) -> str:
+        return self.node("Concat", *columns, axis=1)
 
-    def maximum(self, first: Any, second: Any) -> Value:
-        return self.node("Max", first, second)
+    def only_where(self, condition: str, value: str) -> str:
+        return self.node("Where", condition, value, np.nan)
 
-    def clip(self, values: Any, low: float, high: float) -> Value:
-        return self.node("Max", self.node("Min", values, high), low)
+    def largest(self, block: str) -> str:
+        return self.top(block, 1)
 
-    def argmax(self, values: Value, *, axis: int) -> Value:
-        numbers = values.astype(np.float64) if values.is_condition else values
-        return self.node("ArgMax", numbers, axis=axis, keepdims=0, ndim=1)
+    def total(self, block: str) -> str:
+        return self.node("ReduceSum", block, [1], keepdims=1)
 
-    def stack(self, values: Sequence[Value], *, axis: int) -> Value:
-        return self.node("Concat", *(value[:, None] for value in values), axis=axis)
+    def any(self, block: str) -> str:
+        return self.node("Greater", self._count(block), 0)
 
-    def searchsorted(self, knots: Any, values: Value, *, side: str) -> Value:
-        passed: Value = values[:, None] >= knots
-        return passed.astype(np.int64).sum(axis=1)
+    def all(self, block: str) -> str:
+        return self.node("Equal", self._count(self.node("Not", block)), 0)
 
-    def take_along_axis(self, values: Value, numbers: Value, *, axis: int) -> Value:
-        return self.node("GatherElements", values, numbers, axis=axis)
-
-    def top(self, values: Value, k: int) -> Value:
-        """Return the k largest of each row, the largest first."""
+    def top(self, block: str, k: int) -> str:
         name = f"top_{len(self.nodes)}"
-        given = [values.name, self.asarray([k]).name]
         outputs = [name, f"{name}_columns"]
+        given = [block, self.constant([k])]
         self.nodes.append(self.onnx.helper.make_node("TopK", given, outputs, axis=1))
-        return Value(self, name, 2)
+        return name
+
+    def first_true(self, block: str) -> str:
+        return self.node("ArgMax", self.cast(block, np.float64), axis=1, keepdims=1)
+
+    def first_highest(self, block: str, apart: float) -> str:
+        highest = self.largest(block)
+        slack = self.node("Mul", self.node("Abs", highest), max(apart, TIED))
+        least = self.node("Sub", highest, slack)
+        return self.first_true(self.node("GreaterOrEqual", block, least))
+
+    def pick(self, block: str, place: str) -> str:
+        return self.node("GatherElements", block, place, axis=1)
+
+    def is_any_of(self, place: str, columns: Sequence[int]) -> str:
+        return self.node("Equal", place, [*columns])
+
+    def mixed(self, block: str, matrix: NDArray[Any]) -> str:
+        return self.node("MatMul", block, matrix)
+
+    def reaches(self, value: str, edge: float) -> str:
+        return self.node("GreaterOrEqual", value, edge - _slack(edge))
+
+    def stays_within(self, value: str, edge: float) -> str:
+        return self.node("LessOrEqual", value, edge + _slack(edge))
+
+    def in_any_box(
+        self,
+        block: str,
+        place: str,
+        columns: Sequence[int],
+        lower: NDArray[Any],
+        upper: NDArray[Any],
+    ) -> str:
+        """Tell for all boxes at once, along a third axis."""
+        if not columns:
+            return self.node("Less", place, 0)
+        # An edge belongs to the box below it, so both ends move up by the slack.
+        p = self.node("Unsqueeze", block, [1])
+        above = self.node("Greater", p, lower + _slack(lower))
+        below = self.node("LessOrEqual", p, upper + _slack(upper))
+        faces = self._count(self.node("And", above, below), axis=2, keepdims=0)
+        inside = self.node("Equal", faces, lower.shape[1])
+        return self.any(self.node("And", inside, self.is_any_of(place, columns)))
+
+    def interpolated(self, column: str, knots: NDArray[Any], values: NDArray[Any]) -> str:
+        # A piece before the first knot and one after the last, both flat.
+        rise = np.concatenate([[0.0], np.diff(values) / np.diff(knots), [0.0]])
+        start, height = np.append(knots[0], knots), np.append(values[0], values)
+        piece = self._count(self.node("GreaterOrEqual", column, knots))
+        own = [self.node("Gather", part, piece) for part in (start, height, rise)]
+        risen = self.node("Mul", self.node("Sub", column, own[0]), own[2])
+        return self.node("Add", risen, own[1])
+
+
+def _slack(edge: Any) -> Any:
+    return np.where(np.isfinite(edge), TIED * np.abs(edge), 0.0)

@@ -9,12 +9,9 @@ import numpy as np
 
 import abstain
 from abstain._numerics import plain
-from abstain._rowwise.program import adapted, both_columns
-from abstain.onnx._calibrators import calibrated, checked
-from abstain.onnx._choices import REGIONS, RULES
-from abstain.onnx._graph import Graph, Value
-from abstain.policy import Policy
-from abstain.shift import ratio_of_priors
+from abstain.onnx._graph import Graph
+from abstain.policy import Policy, stated
+from abstain.program import carried_out, given
 
 OPSET = 18
 # Before each key of the metadata, so that a classifier's own are left alone.
@@ -66,17 +63,8 @@ def to_onnx(policy: Policy, *, columns: int | None = None, opset: int = OPSET) -
     if columns == 1:
         policy.order.need_positive("`columns` is 1: the score is that of the positive class")
     graph = Graph(onnx, n_classes)
-    scores, fit = checked(graph, policy, columns)
-    ratios = ratio_of_priors(policy.priors, policy.source_priors)
-    proba = both_columns(graph, adapted(graph, calibrated(graph, policy, scores), ratios))
-    prediction = RULES[policy.rule.kind](graph, policy.rule, proba)
-    abstain = REGIONS[policy.region.kind](graph, policy.region, proba, lambda: prediction)
+    label_type = _decide(graph, policy, columns)
     types = onnx.TensorProto
-    told = graph.where(fit, proba, np.nan)
-    graph.node("Cast", told, to=types.FLOAT, output="probabilities")
-    labels, label_type = _labels(graph, policy)
-    graph.node("Gather", labels, prediction, output="prediction")
-    graph.node("Or", abstain, (~fit)[:, 0], output="abstain")
     tensor = onnx.helper.make_tensor_value_info
     made = onnx.helper.make_graph(
         graph.nodes,
@@ -95,6 +83,22 @@ def to_onnx(policy: Policy, *, columns: int | None = None, opset: int = OPSET) -
     _describe(onnx, model, policy, columns=columns, inputs={"scores": said})
     onnx.checker.check_model(model)
     return model
+
+
+def _decide(graph: Graph, policy: Policy, columns: int) -> int:
+    """Add the nodes of a policy, from its input to its outputs; return the type of labels."""
+    scores = given(columns)
+    # In double precision, whatever comes in.
+    known = {scores: graph.cast("scores", np.float64)}
+    fit, made = stated(policy, scores, smallest=float(np.finfo(np.float32).eps))
+    fit, proba, prediction, withheld = carried_out(graph, [fit, *made], known)
+    told = graph.node("Where", fit, proba, np.nan)
+    graph.node("Cast", told, to=graph.onnx.TensorProto.FLOAT, output="probabilities")
+    labels, label_type = _labels(graph, policy)
+    graph.node("Gather", labels, graph.node("Squeeze", prediction, [1]), output="prediction")
+    refused = graph.node("Or", withheld, graph.node("Not", fit))
+    graph.node("Squeeze", refused, [1], output="abstain")
+    return label_type
 
 
 def merge_with_model(model: Any, policy: Policy, *, output: str | None = None) -> Any:
@@ -207,20 +211,20 @@ def _score_output(model: Any, policy: Policy, output: str | None) -> Any:
     return fitting[0]
 
 
-def _labels(graph: Graph, policy: Policy) -> tuple[Value, int]:
+def _labels(graph: Graph, policy: Policy) -> tuple[str, int]:
     """Return the class labels as a constant, and their ONNX type."""
     types = graph.onnx.TensorProto
     labels = policy.classes
     whole = labels.dtype.kind in "iub"
     if whole and int(labels.max()) <= np.iinfo(np.int64).max:
-        return graph.asarray(labels), types.INT64
+        return graph.constant(labels), types.INT64
     if labels.dtype.kind == "f":
-        return graph.asarray(labels), types.DOUBLE
+        return graph.constant(labels), types.DOUBLE
     name = "labels"
     # What no text may hold, half a character, is spelled out.
     text = [str(label).encode(errors="backslashreplace") for label in labels.tolist()]
     graph.constants.append(graph.onnx.helper.make_tensor(name, types.STRING, [len(text)], text))
-    return Value(graph, name, 1), types.STRING
+    return name, types.STRING
 
 
 def _package() -> Any:

@@ -10,8 +10,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from abstain._inputs import FloatArray, IntArray, Mask
+from abstain._inputs import FloatArray, IntArray, Mask, both_columns
 from abstain._numerics import plain
+from abstain.program import Value, given, on_rows
 from abstain.rules import DecisionRule
 
 
@@ -27,22 +28,36 @@ class Region(ABC):
     #: The score of uncertainty that the region is a threshold on, if it is one.
     order: Any = None
 
-    @abstractmethod
     def contains(self, proba: FloatArray, prediction: IntArray) -> Mask:
         """Tell for each row whether it is withheld."""
+        columns = both_columns(proba)
+        rows, place = given(columns.shape[1]), given(None, "place")
+        known = {rows: columns, place: prediction} if self.reads_prediction else {rows: columns}
+        mask: Mask = on_rows(self.operations(rows, place), known)
+        return mask
+
+    @abstractmethod
+    def operations(self, proba: Value, prediction: Value) -> Value:
+        """State which rows are withheld, of probabilities of all classes and the predicted column.
+
+        What ``contains`` does is what is stated here, and every export does the same.
+        """
 
     def score(self, proba: FloatArray, prediction: IntArray) -> FloatArray | None:
         """Return what withholding each row is worth; None where rows are withheld as one."""
         return None
 
-    @abstractmethod
     def priority(
         self, proba: FloatArray, prediction: IntArray, rule: DecisionRule | None = None
     ) -> FloatArray:
         """Return how pressing each row is: the order of a nested family of regions.
 
-        Higher is more pressing, and what is withheld comes before what is not.
+        Higher is more pressing, and what is withheld comes before what is not. Of both the less
+        probable its most probable class is, the more pressing is a row.
         """
+        doubt = 1 - both_columns(proba).max(axis=1)
+        pressing: FloatArray = self.contains(proba, prediction) + doubt
+        return pressing
 
     def cleared(
         self, proba: FloatArray, prediction: IntArray, *, outwards: bool

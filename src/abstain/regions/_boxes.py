@@ -9,8 +9,8 @@ import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, Mask, both_columns
 from abstain._numerics import ROUNDING
+from abstain.program import Value
 from abstain.regions._base import Region
-from abstain.rules import DecisionRule
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,6 @@ class Box:
             own(self.column, tuple(lower), self.upper),
         )
 
-    def contains(self, proba: FloatArray, prediction: IntArray) -> Mask:
-        """Tell for each row whether it lies in the box."""
-        inside: Mask = prediction == self.column
-        for i, (lower, upper) in enumerate(zip(self.lower, self.upper, strict=True)):
-            inside &= (proba[:, i] > lower) & (proba[:, i] <= upper)
-        return inside
-
 
 def _between(p: FloatArray, edge: float) -> float:
     """Return a face away from the rows on its two sides, where they leave room."""
@@ -78,13 +71,12 @@ class ProbabilityBoxes(Region):
 
     boxes: tuple[Box, ...]
 
-    def contains(self, proba: FloatArray, prediction: IntArray) -> Mask:
-        """Tell for each row whether it lies in one of the boxes."""
-        mask: Mask = np.zeros(len(proba), dtype=np.bool_)
-        columns = both_columns(proba)
-        for box in self.boxes:
-            mask |= box.contains(columns, prediction)
-        return mask
+    def operations(self, proba: Value, prediction: Value) -> Value:
+        """State which rows lie in one of the boxes."""
+        columns, lower, upper = (
+            [getattr(box, part) for box in self.boxes] for part in ("column", "lower", "upper")
+        )
+        return proba.in_any_box(prediction, columns, lower, upper)
 
     def cleared(
         self, proba: FloatArray, prediction: IntArray, *, outwards: bool
@@ -102,14 +94,6 @@ class ProbabilityBoxes(Region):
             tuple(Box(box.column, moved(box.lower), moved(box.upper)) for box in self.boxes)
         )
         return cleared, cleared.contains(proba, prediction)
-
-    def priority(
-        self, proba: FloatArray, prediction: IntArray, rule: DecisionRule | None = None
-    ) -> FloatArray:
-        """Return one for a row in a box, and how little its largest probability is."""
-        doubt = 1 - both_columns(proba).max(axis=1)
-        pressing: FloatArray = self.contains(proba, prediction) + doubt
-        return pressing
 
     def describe(self) -> str:
         """Say in a few words what is withheld."""

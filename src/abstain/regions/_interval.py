@@ -9,6 +9,7 @@ import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, Mask
 from abstain._numerics import ROUNDING, clear_edge
+from abstain.program import Value
 from abstain.regions._base import Region
 from abstain.rules import DecisionRule
 
@@ -45,6 +46,10 @@ class Interval(Region):
         """Tell for each row whether its positive probability lies in the interval."""
         p = proba if proba.ndim == 1 else proba[:, 1]
         return (p >= self.lower) & (p <= self.upper)
+
+    def operations(self, proba: Value, prediction: Value) -> Value:
+        """State which rows' positive probability lies in the interval."""
+        return proba[1].reaches(self.lower) & proba[1].stays_within(self.upper)
 
     def cleared(
         self, proba: FloatArray, prediction: IntArray, *, outwards: bool

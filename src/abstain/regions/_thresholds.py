@@ -18,6 +18,7 @@ from abstain import scores
 from abstain._inputs import FloatArray, IntArray, Mask, both_columns, whole_rows
 from abstain._kernels.confusion import linear_gain, top_share
 from abstain._numerics import ROUNDING, clear_edge, plain
+from abstain.program import Value
 from abstain.regions._base import Region
 from abstain.rules import DecisionRule
 from abstain.summaries import WEIGHT_TOLERANCE
@@ -92,6 +93,10 @@ class GainThreshold(ThresholdRegion):
         """Return the expected gain of withholding each row."""
         return linear_gain(both_columns(proba), prediction, self.gains)
 
+    def operations(self, proba: Value, prediction: Value) -> Value:
+        """State which rows' expected gain reaches the threshold."""
+        return (proba @ self.gains).pick(prediction).reaches(self.threshold)
+
     def _reach(self, proba: FloatArray, prediction: IntArray) -> Reach:
         sizes = np.abs(self.gains)
 
@@ -160,6 +165,10 @@ class ScoreThreshold(ThresholdRegion):
         values = scores.get(self.name)(both_columns(proba), **self.parameters)
         return _checked_score(values, len(proba))
 
+    def operations(self, proba: Value, prediction: Value) -> Value:
+        """State which rows' score reaches the threshold."""
+        return scores.operations_of(self.name)(proba, **self.parameters).reaches(self.threshold)
+
     def _reach(self, proba: FloatArray, prediction: IntArray) -> Reach | None:
         # The size of a function of the user's is not known, and chance is a number of its own.
         own = not isinstance(self.name, str) or scores.is_own(self.name)
@@ -220,6 +229,10 @@ class TopShare(ThresholdRegion):
     def score(self, proba: FloatArray, prediction: IntArray) -> FloatArray:
         """Return the chance that a row's class is not among its k most probable ones."""
         return 1 - self.share(proba)
+
+    def operations(self, proba: Value, prediction: Value) -> Value:
+        """State which rows' largest probabilities add up to no more than the threshold."""
+        return proba.top(self.k).total().stays_within(self.threshold)
 
     def priority(
         self, proba: FloatArray, prediction: IntArray, rule: DecisionRule | None = None

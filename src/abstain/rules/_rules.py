@@ -15,6 +15,7 @@ import numpy as np
 from abstain._inputs import FloatArray, IntArray, both_columns
 from abstain._kernels.confusion import best_gain, highest_columns
 from abstain._numerics import ROUNDING, Registry, clear_edge, plain
+from abstain.program import Value, block, of_rows
 
 # A threshold that no probability reaches.
 _NEVER = float(np.nextafter(1.0, 2.0))
@@ -28,9 +29,17 @@ class DecisionRule(ABC):
     #: The probability from which on the positive class of two is predicted, if that is the rule.
     threshold: float | None
 
-    @abstractmethod
     def predict(self, proba: FloatArray) -> IntArray:
         """Return the predicted column of each row."""
+        columns: IntArray = of_rows(self.operations, both_columns(proba))
+        return columns
+
+    @abstractmethod
+    def operations(self, proba: Value) -> Value:
+        """State the predicted column of each row, of probabilities of all classes.
+
+        What ``predict`` does is what is stated here, and every export does the same.
+        """
 
     def cleared(self, proba: FloatArray) -> DecisionRule:
         """Return the rule with its edge where none of these rows is."""
@@ -67,6 +76,10 @@ class Argmax(DecisionRule):
             return (proba > 0.5).astype(np.intp)
         return highest_columns(proba)
 
+    def operations(self, proba: Value) -> Value:
+        """State the column of the largest probability in each row."""
+        return proba.first_highest()
+
     def describe(self) -> str:
         """Say in a few words which class is predicted."""
         return "the most probable class"
@@ -99,6 +112,13 @@ class Threshold(DecisionRule):
         """Return 1 where the positive probability reaches the threshold, 0 elsewhere."""
         p = proba if proba.ndim == 1 else proba[:, 1]
         return (p >= self.threshold).astype(np.intp)
+
+    def operations(self, proba: Value) -> Value:
+        """State 1 where the positive probability reaches the threshold, 0 elsewhere."""
+        # Above 1 it is one that nothing reaches, a hair away from what everything may reach.
+        edge = self.threshold if self.threshold <= 1 else 2.0
+        reached = proba[1].reaches(edge)
+        return block(~reached, reached).first_true()
 
     def cleared(self, proba: FloatArray) -> DecisionRule:
         """Return the rule with its threshold where none of these rows is."""
@@ -149,6 +169,10 @@ class BestGain(DecisionRule):
     def predict(self, proba: FloatArray) -> IntArray:
         """Return the column with the highest expected gain in each row."""
         return best_gain(both_columns(proba), self.gains)
+
+    def operations(self, proba: Value) -> Value:
+        """State the column with the highest expected gain in each row."""
+        return (proba @ self.gains).first_highest(ROUNDING)
 
     def describe(self) -> str:
         """Say in a few words which class is predicted."""

@@ -10,6 +10,7 @@ from abstain.scores._functions import (
     js_divergence,
     margin,
     max_probability,
+    of_operations,
 )
 from abstain.scores._functions import random_order as random_order
 from abstain.scores._registry import CLASS_THRESHOLDS as CLASS_THRESHOLDS
@@ -17,6 +18,7 @@ from abstain.scores._registry import DROPOUT_VARIANCE as DROPOUT_VARIANCE
 from abstain.scores._registry import from_plain as from_plain
 from abstain.scores._registry import get, register
 from abstain.scores._registry import is_own as is_own
+from abstain.scores._registry import operations_of as operations_of
 from abstain.scores._registry import registered as registered
 from abstain.scores._registry import to_plain as to_plain
 
@@ -29,5 +31,6 @@ __all__ = [
     "js_divergence",
     "margin",
     "max_probability",
+    "of_operations",
     "register",
 ]

@@ -7,7 +7,9 @@ compares against and its appendix also predicts by, scores by several prediction
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from inspect import signature
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,9 +25,48 @@ from abstain._inputs import (
 )
 from abstain._kernels.row_hash import row_numbers
 from abstain._kernels.softmax import scaled_softmax
+from abstain.program import Value, constant, log, of_rows, weighted_log, where
 
 
-def max_probability(proba: ArrayLike) -> FloatArray:
+def of_operations(operations: Callable[..., Value]) -> Callable[..., FloatArray]:
+    """Make a score of what states it: a function of arrays, and of whatever else decides by it.
+
+    Parameters
+    ----------
+    operations : callable
+        Takes a block of probabilities as ``program.Value``, a column per class, and returns the
+        column of scores, higher for less certain rows.
+
+    Returns
+    -------
+    callable
+        Takes probabilities of shape (n, n_classes), and returns a number for each row. A policy
+        that withholds by it is exported like any other.
+
+    Examples
+    --------
+    >>> from abstain import scores
+    >>> @scores.of_operations
+    ... def doubt(proba):
+    ...     return 1.0 - proba.largest()
+    >>> doubt(np.array([[0.75, 0.25]]))
+    array([0.25])
+    """
+
+    def score(proba: ArrayLike, **parameters: Any) -> FloatArray:
+        return of_rows(lambda rows: operations(rows, **parameters), as_proba(proba))
+
+    for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+        setattr(score, name, getattr(operations, name))
+    theirs = signature(operations)
+    given = [one.replace(annotation="ArrayLike") for one in theirs.parameters.values()]
+    score.__signature__ = theirs.replace(parameters=given, return_annotation="FloatArray")  # type: ignore[attr-defined]
+    score.operations = operations  # type: ignore[attr-defined]
+    return score
+
+
+@of_operations
+def max_probability(proba: Value) -> Value:
     """Score by how small the largest class probability is.
 
     Higher means less certain, in [0, 1 - 1 / n_classes]. For two classes this is the distance
@@ -41,11 +82,11 @@ def max_probability(proba: ArrayLike) -> FloatArray:
     >>> max_probability(np.array([[0.9, 0.1], [0.4, 0.6]])).round(2).tolist()
     [0.1, 0.4]
     """
-    score: FloatArray = 1 - as_proba(proba).max(axis=1)
-    return score
+    return 1.0 - proba.largest()
 
 
-def distance_from_half(proba: ArrayLike) -> FloatArray:
+@of_operations
+def distance_from_half(proba: Value) -> Value:
     """Score two classes by how close the positive probability is to one half.
 
     Higher means less certain, in [0, 0.5]. The same order as the largest class probability,
@@ -61,17 +102,16 @@ def distance_from_half(proba: ArrayLike) -> FloatArray:
     >>> distance_from_half(np.array([[0.9, 0.1], [0.4, 0.6]])).round(2).tolist()
     [0.1, 0.4]
     """
-    rows = as_proba(proba)
-    if rows.shape[1] != 2:
+    if proba.width != 2:
         raise ValueError(
-            f"`score` 'distance-from-half' is for two classes; `proba` has {rows.shape[1]} "
+            f"`score` 'distance-from-half' is for two classes; `proba` has {proba.width} "
             f"columns. 'max-probability' is the same for many."
         )
-    score: FloatArray = 0.5 - np.abs(rows[:, 1] - 0.5)
-    return score
+    return 0.5 - abs(proba[1] - 0.5)
 
 
-def js_divergence(proba: ArrayLike, *, priors: ArrayLike) -> FloatArray:
+@of_operations
+def js_divergence(proba: Value, *, priors: ArrayLike) -> Value:
     r"""Score by how little the class probabilities differ from the class proportions.
 
     Higher means less is known of the row, in [1 - log 2, 1]. A row scores 1 when its
@@ -106,15 +146,13 @@ def js_divergence(proba: ArrayLike, *, priors: ArrayLike) -> FloatArray:
     >>> js_divergence(np.array([[0.9, 0.1], [0.5, 0.5]]), priors=[0.9, 0.1]).round(3).tolist()
     [1.0, 0.898]
     """
-    rows = as_proba(proba)
-    q = check_priors(priors, n_classes=rows.shape[1])
-    middle = (rows + q) / 2
-    divergence = (_divergence(rows, middle) + _divergence(q, middle)) / 2
-    score: FloatArray = 1 - divergence
-    return score
+    q = constant(check_priors(priors, n_classes=proba.width or 0))
+    middle = (proba + q) / 2.0
+    return 1.0 - (_divergence(proba, middle) + _divergence(q, middle)) / 2.0
 
 
-def entropy(proba: ArrayLike) -> FloatArray:
+@of_operations
+def entropy(proba: Value) -> Value:
     """Score by the entropy of the class probabilities, in nats.
 
     Higher means less certain, in [0, log n_classes].
@@ -129,13 +167,11 @@ def entropy(proba: ArrayLike) -> FloatArray:
     >>> entropy(np.array([[1.0, 0.0], [0.5, 0.5]])).round(3).tolist()
     [0.0, 0.693]
     """
-    rows = as_proba(proba)
-    logarithm = np.log(rows, out=np.zeros_like(rows), where=rows > 0)
-    score: FloatArray = np.abs((rows * logarithm).sum(axis=1))
-    return score
+    return abs(weighted_log(proba, proba))
 
 
-def margin(proba: ArrayLike) -> FloatArray:
+@of_operations
+def margin(proba: Value) -> Value:
     """Score by how close the two largest class probabilities are.
 
     Higher means less certain, in [0, 1].
@@ -145,10 +181,8 @@ def margin(proba: ArrayLike) -> FloatArray:
     >>> margin(np.array([[0.7, 0.2, 0.1], [0.4, 0.4, 0.2]])).round(2).tolist()
     [0.5, 1.0]
     """
-    rows = as_proba(proba)
-    largest = np.partition(rows, rows.shape[1] - 2, axis=1)[:, -2:]
-    score: FloatArray = 1 - (largest[:, 1] - largest[:, 0])
-    return score
+    two = proba.top(2)
+    return 1.0 - (two[0] - two[1])
 
 
 def random_order(proba: ArrayLike, *, seed: int) -> FloatArray:
@@ -166,15 +200,11 @@ def random_order(proba: ArrayLike, *, seed: int) -> FloatArray:
     return row_numbers(np.ascontiguousarray(as_proba(proba)), seed)
 
 
-def _divergence(proba: FloatArray, middle: FloatArray) -> FloatArray:
-    """Return the Kullback-Leibler divergence of each row, in nats; 0 log 0 is 0."""
-    p = np.broadcast_to(proba, middle.shape)
-    ratio = np.divide(p, middle, out=np.ones_like(middle), where=p > 0)
-    # A sum over columns one by one: a row comes out the same alone as in a batch.
-    total = np.zeros(len(middle))
-    for c in range(middle.shape[1]):
-        total += p[:, c] * np.log(ratio[:, c])
-    return total
+def _divergence(proba: Value, middle: Value) -> Value:
+    """State the Kullback-Leibler divergence of each row, in nats; 0 log 0 is 0."""
+    some = proba > 0.0
+    ratio = where(some, proba / where(some, middle, 1.0), 1.0)
+    return (log(ratio) * proba).total()
 
 
 def dropout_variance(samples: Iterable[ArrayLike]) -> FloatArray:

@@ -8,6 +8,7 @@ from typing import Any
 from abstain._inputs import FloatArray
 from abstain._numerics import Registry
 from abstain.exceptions import ArgumentError, PolicyError, Way
+from abstain.program import Value
 from abstain.scores._functions import (
     distance_from_half,
     dropout_variance,
@@ -22,6 +23,13 @@ from abstain.scores._functions import (
 CLASS_THRESHOLDS = "class-thresholds"
 #: A score of several predictions for each row.
 DROPOUT_VARIANCE = "dropout-variance"
+
+
+_WHY_NOT = {
+    CLASS_THRESHOLDS: "it is an interval, chosen on validation data",
+    DROPOUT_VARIANCE: "it cannot be told from one prediction per row",
+    "random": "it is a hash of the very bytes of the probabilities",
+}
 
 
 def _no_score(proba: FloatArray) -> FloatArray:
@@ -115,6 +123,22 @@ def get(score: str | Callable[..., FloatArray]) -> Callable[..., Any]:
     raise ValueError(
         f"{_SCORES.complaint(score, shown=registered())} "
         f"A score of your own is known after abstain.scores.register(function)."
+    )
+
+
+def operations_of(score: str | Callable[..., FloatArray]) -> Callable[..., Value]:
+    """Return what states a score, for whatever decides by it; raise where nothing does."""
+    found = _own.get(score.name, score) if isinstance(score, _Named) else get(score)
+    stated: Callable[..., Value] | None = getattr(found, "operations", None)
+    if stated is not None:
+        return stated
+    name = score if isinstance(score, str) else _name_of(score)
+    own = "it is a function of your own, and code is no list of them (scores.of_operations)"
+    why = _WHY_NOT.get(name, own)
+    known = [one for one in registered() if hasattr(get(one), "operations")]
+    raise TypeError(
+        f"`score`: No operations are known for {name!r}: {why}. So nothing but the library can "
+        f"decide by it. There are for {', '.join(map(repr, known))}."
     )
 
 

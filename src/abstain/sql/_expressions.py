@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from math import frexp, isinf
+from math import frexp, inf, isinf
 from typing import Any
 
 from abstain.sql._dialects import Dialect, package
@@ -17,8 +17,6 @@ from abstain.sql._dialects import Dialect, package
 #: Beyond these an exponential is infinite, or 0.
 LARGEST_POWER, SMALLEST_POWER = 709.782712893384, -745.1332191019411
 _SMALLEST = 5e-324
-# A product of a probability below this with a logarithm may vanish, and no sum would show it.
-_NEXT_TO_NOTHING = 1e-300
 _CHUNK = 60
 
 
@@ -70,9 +68,6 @@ class Expressions:
     def truth(self, value: bool) -> Any:
         return self.exp.Boolean(this=value)
 
-    def null(self) -> Any:
-        return self.exp.Null()
-
     def add(self, left: Any, right: Any) -> Any:
         return self.exp.Add(this=self._first(left), expression=self._factor(right))
 
@@ -100,53 +95,57 @@ class Expressions:
         vanishes = self.less(self.size(value.copy()), self.number(_SMALLEST / size))
         return self.case([(vanishes, self.number(0.0))], product)
 
-    def share(self, part: Any, total: Any, most: float) -> Any:
-        """Divide a part by a total of at most ``most`` that is not smaller."""
-        quotient = self.divide(part, total)
-        if not self.dialect.strict or most <= 1:
-            return quotient
-        tiny = self.less(part.copy(), self.number(_SMALLEST * most))
-        vanishes = self.both([tiny, self.more(total.copy(), self.number(1.0))])
-        return self.case([(vanishes, self.number(0.0))], quotient)
-
-    def weighed(self, proba: Any, logarithm: Any) -> Any:
-        """Multiply a probability with a logarithm."""
-        product = self.multiply(proba, logarithm)
+    def product(self, left: Any, right: Any) -> Any:
+        """Multiply two values, of which neither is known."""
+        product = self.multiply(left, right)
         if not self.dialect.strict:
             return product
-        nothing = self.less(proba.copy(), self.number(_NEXT_TO_NOTHING))
-        return self.case([(nothing, self.number(0.0))], product)
+        sizes = [left.copy(), right.copy()]
+        none = self.either([self.equal(one.copy(), self.number(0.0)) for one in sizes])
+        power = self.sum([self.ln(self.size(one)) for one in sizes])
+        vanishes = self.less(power, self.number(SMALLEST_POWER))
+        return self.case([(none, self.number(0.0)), (vanishes, self.number(0.0))], product)
+
+    def quotient(self, part: Any, total: Any) -> Any:
+        """Divide two values that give a number."""
+        quotient = self.divide(part, total)
+        if not self.dialect.strict:
+            return quotient
+        plain = self.at_most(self.size(total.copy()), self.number(1.0))
+        least = self.multiply(self.number(_SMALLEST), self.size(total.copy()))
+        vanishes = self.less(self.size(part.copy()), least)
+        return self.case([(plain, quotient), (vanishes, self.number(0.0))], quotient.copy())
 
     def power(self, value: Any) -> Any:
-        """Return the exponential of a number that is at most 0."""
-        vanishes = self.less(value.copy(), self.number(SMALLEST_POWER))
-        return self.case([(vanishes, self.number(0.0))], self.exp.Exp(this=value))
+        """Return the exponential of a number."""
+        vanishes = self.less(value.copy(), self.number(SMALLEST_POWER)), self.number(0.0)
+        infinite = self.more(value.copy(), self.number(LARGEST_POWER)), self.number(inf)
+        return self.case([vanishes, infinite], self.exp.Exp(this=value))
 
     def bounded_power(self, value: Any) -> Any:
         """Return the exponential of a number brought into reach; for what needs no last digit."""
         low, high = self.number(-LARGEST_POWER), self.number(LARGEST_POWER)
         return self.exp.Exp(this=self.greatest([self.least([value, high]), low]))
 
-    def logistic(self, odds: Any) -> Any:
-        """Return ``1 / (1 + exp(odds))``."""
-        none = self.more(odds.copy(), self.number(LARGEST_POWER))
-        all_of_it = self.less(odds.copy(), self.number(SMALLEST_POWER))
-        grown = self.add(self.exp.Exp(this=odds), self.number(1.0))
-        return self.case(
-            [(none, self.number(0.0)), (all_of_it, self.number(1.0))],
-            self.divide(self.number(1.0), grown),
-        )
+    def ln(self, value: Any) -> Any:
+        """Return the logarithm of what is above 0."""
+        return self.exp.Ln(this=value)
 
     def logarithm(self, value: Any) -> Any:
-        return self.exp.Ln(this=value)
+        """Return the logarithm; minus infinity of 0."""
+        nothing = self.equal(value.copy(), self.number(0.0))
+        return self.case([(nothing, self.number(-inf))], self.ln(value))
 
     def size(self, value: Any) -> Any:
         return self.exp.Abs(this=value)
 
-    def at_least(self, value: Any, bound: float) -> Any:
-        """Return the larger of a value and a number; NULL of NULL."""
-        below = self.less(value.copy(), self.number(bound))
-        return self.case([(below, self.number(bound))], value)
+    def larger(self, value: Any, other: Any) -> Any:
+        """Return the larger of two; NULL where the first is."""
+        return self.case([(self.less(value.copy(), other.copy()), other)], value)
+
+    def smaller(self, value: Any, other: Any) -> Any:
+        """Return the smaller of two; NULL where the first is."""
+        return self.case([(self.more(value.copy(), other.copy()), other)], value)
 
     def greatest(self, values: Sequence[Any]) -> Any:
         return self._largest(self.exp.Greatest, list(values))
@@ -190,9 +189,6 @@ class Expressions:
             return self.equal(value, self.number(low))
         return self.exp.Between(this=value, low=self.number(low), high=self.number(high))
 
-    def missing(self, value: Any) -> Any:
-        return self.exp.Is(this=value, expression=self.exp.Null())
-
     def opposite(self, condition: Any) -> Any:
         return self.exp.Not(this=self.exp.Paren(this=condition))
 
@@ -203,6 +199,18 @@ class Expressions:
     def either(self, conditions: Sequence[Any]) -> Any:
         """Tell whether any holds."""
         return self._joined(self.exp.Or, conditions)
+
+    def and_(self, left: Any, right: Any) -> Any:
+        return self.both([left, right])
+
+    def or_(self, left: Any, right: Any) -> Any:
+        return self.either([left, right])
+
+    def only_where(self, condition: Any, value: Any) -> Any:
+        return self.case([(condition, value)])
+
+    def choose(self, condition: Any, value: Any, otherwise: Any) -> Any:
+        return self.case([(condition, value)], otherwise)
 
     def _joined(self, kind: Any, conditions: Sequence[Any]) -> Any:
         inner = (self.exp.And, self.exp.Or)

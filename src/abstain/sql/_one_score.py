@@ -14,24 +14,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abstain._inputs import FloatArray
-from abstain._numerics import Registry
+from abstain._inputs import WIDEST_LOGIT, FloatArray
 from abstain.policy import Policy
-from abstain.shift import ratio_of_priors
-from abstain.sql._calibrators import pieces
+from abstain.sql._operations import pieces
 from abstain.sql._runs import runs
 from abstain.sql._steps import Steps
 
 Run = tuple[float, float]
 _GRID, _WIDE = 257, 60.0
-_WIDEST_LOGIT = 1e100
 # Log-odds beyond this are as good as infinite.
 _SURE = 1e4
 _LEAST_PROBA = 1e-100
 
 
 class OneScore:
-    """The expressions of a rule of two classes on one score column.
+    """The expressions of a rule of two classes on one score column, of parts that are known.
 
     Parameters
     ----------
@@ -50,6 +47,17 @@ class OneScore:
         self.whole: Run = (0.0, 1.0) if given else (-largest, largest)
         turns = np.unique(np.clip([0.5, *_TURNS[policy.rule.kind](policy.rule)], 0, 1))
         self.turns = np.unique(np.append(turns, _REGION_TURNS[policy.region.kind](policy.region)))
+
+    @staticmethod
+    def suits(policy: Policy) -> bool:
+        """Tell whether all parts are known, so that it can be said where each may turn."""
+        order = policy.region.order
+        return (
+            policy.calibrator.name in _CURVES
+            and policy.rule.kind in _TURNS
+            and policy.region.kind in _REGION_TURNS
+            and (order is None or order in _SCORES)
+        )
 
     def decisions(self) -> tuple[Any, Any]:
         """Return the prediction, NULL where there is no score, and whether a row is withheld."""
@@ -108,7 +116,7 @@ class OneScore:
     def _positive(self) -> Any:
         """Return the adapted probability of the positive class."""
         policy, sql = self.policy, self.sql
-        weights = ratio_of_priors(policy.priors, policy.source_priors)
+        weights = policy.ratios
         if not (weights > 0).all():
             # One class is ruled out, unless the calibrated probability rules out the other.
             found = runs(lambda x: (self._proba(x) > 0.5).astype(np.int64), self._points())
@@ -122,7 +130,7 @@ class OneScore:
                 return sql.score(0)
             above = sql.times(sql.score(0), weights[1])
             rest = sql.times(sql.subtract(sql.number(1.0), sql.score(0)), weights[0], least=1e-16)
-            return sql.share(above, sql.add(rest, above.copy()), float(weights.max()))
+            return sql.quotient(above, sql.add(rest, above.copy()))
         against = float(weights[0] / weights[1])
         if policy.calibrator.name == "isotonic":
             return self._curve(policy.calibrator, against)
@@ -157,22 +165,22 @@ class OneScore:
             below = sql.least(
                 [sql.multiply(self._logit(slope), sql.number(sign)), sql.number(0.0)]
             )
-            both.append(sql.subtract(below, sql.logarithm(sql.add(sql.number(1.0), power))))
+            both.append(sql.subtract(below, sql.ln(sql.add(sql.number(1.0), power))))
         return both[0], both[1]
 
     def _logit(self, slope: float) -> Any:
         """Return the logit, none beyond the widest where that is to be seen."""
         sql = self.sql
-        if sql.dialect.infinite and slope * _WIDEST_LOGIT > _SURE:
+        if sql.dialect.infinite and slope * WIDEST_LOGIT > _SURE:
             return sql.score(0)
-        inner = sql.least([sql.score(0), sql.number(_WIDEST_LOGIT)])
-        return sql.greatest([inner, sql.number(-_WIDEST_LOGIT)])
+        inner = sql.least([sql.score(0), sql.number(WIDEST_LOGIT)])
+        return sql.greatest([inner, sql.number(-WIDEST_LOGIT)])
 
     def _floored(self, value: Any) -> Any:
         return self.sql.greatest([value, self.sql.number(float(np.finfo(self.dtype).eps))])
 
     def _floored_log(self, value: Any) -> Any:
-        return self.sql.logarithm(self._floored(value))
+        return self.sql.ln(self._floored(value))
 
     def _excess(self) -> Any:
         """Return the logarithm of the sum of both floored probabilities, where that is used."""
@@ -180,7 +188,7 @@ class OneScore:
         if calibrator.scale != "probabilities" or calibrator.name not in ("beta", "dirichlet"):
             return None
         rest = sql.subtract(sql.number(1.0), sql.score(0))
-        return sql.logarithm(sql.add(self._floored(sql.score(0)), self._floored(rest)))
+        return sql.ln(sql.add(self._floored(sql.score(0)), self._floored(rest)))
 
     def _curve(self, calibrator: Any, against: float) -> Any:
         """Return the isotonic curve at the score, a piece for each pair of knots."""
@@ -283,23 +291,23 @@ def _box_turns(region: Any) -> list[float]:
     return [p for both in edges for first, second in both for p in (1 - first, second)]
 
 
+# The calibrators whose curve of one score is known here, and the scores that rise up to one half
+# (or the proportions) and fall from there.
+_CURVES = {
+    "bcts", "beta", "dirichlet", "identity", "isotonic", "nbvs", "platt", "temperature", "vector",
+}  # fmt: skip
+_SCORES = {"distance-from-half", "entropy", "js-divergence", "margin", "max-probability"}
 #: The probabilities between which a rule, given its kind, changes at most once.
-_TURNS: Registry[Callable[[Any], list[float]]] = Registry(
-    "decision rule in SQL",
-    [
-        ("argmax", lambda rule: [0.5]),
-        ("best-gain", lambda rule: _zeros(rule.gains)),
-        ("threshold", lambda rule: [rule.threshold]),
-    ],
-)
+_TURNS: dict[str, Callable[[Any], list[float]]] = {
+    "argmax": lambda rule: [0.5],
+    "best-gain": lambda rule: _zeros(rule.gains),
+    "threshold": lambda rule: [rule.threshold],
+}
 #: The same for what is withheld, where the prediction does not change.
-_REGION_TURNS: Registry[Callable[[Any], list[float]]] = Registry(
-    "region in SQL",
-    [
-        ("gain-threshold", lambda region: []),
-        ("interval", lambda region: [region.lower, region.upper]),
-        ("probability-boxes", _box_turns),
-        ("score-threshold", _score_turns),
-        ("top-share", lambda region: [0.5]),
-    ],
-)
+_REGION_TURNS: dict[str, Callable[[Any], list[float]]] = {
+    "gain-threshold": lambda region: [],
+    "interval": lambda region: [region.lower, region.upper],
+    "probability-boxes": _box_turns,
+    "score-threshold": _score_turns,
+    "top-share": lambda region: [0.5],
+}

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
-from abstain.policy import Policy
-from abstain.sql._calibrators import adapted, calibrated, checked
-from abstain.sql._choices import REGIONS, RULES, SCORES
+import numpy as np
+
+from abstain.policy import Policy, stated
+from abstain.program import carried_out, given
 from abstain.sql._dialects import dialect_of
 from abstain.sql._names import check_columns, check_labels, check_scores, check_table, output_names
 from abstain.sql._one_score import OneScore, sql_label
+from abstain.sql._operations import Operations
 from abstain.sql._steps import Steps
 
 Precision = Literal["float64", "float32"]
 # Engines read expressions of up to a thousand operations in one another.
 _MOST_CLASSES = 500
-_WHY_NOT = {
-    "random": "it is a hash of the very bytes of the probabilities",
-    "dropout-variance": "it cannot be told from one prediction per row",
-}
 
 
 def to_sql(
@@ -98,42 +96,37 @@ def to_sql(
     kept = None if keep is None else check_columns(keep, "keep")
     if dtype not in get_args(Precision):
         raise ValueError(f'`dtype` must be "float64" or "float32"; got {dtype!r}.')
-    _check_expressible(policy)
-    check_labels(policy)
-    names = output_names(policy, engine, prefix, columns if kept is None else kept, probabilities)
-    steps = Steps(engine, parts, columns, kept)
-    if len(columns) == 1:
-        rule = OneScore(steps, policy, dtype)
-        proba = rule.probabilities() if probabilities else []
-        values = [*proba, *rule.decisions()]
-    else:
-        values = _in_steps(steps, policy, dtype, probabilities)
-    values.append(steps.text(policy.sha256))
-    return steps.select(dict(zip(names, values, strict=True)))
-
-
-def _in_steps(sql: Steps, policy: Policy, dtype: Any, probabilities: bool) -> list[Any]:
-    """Return the columns of a rule on a score column per class, after the steps they take."""
-    proba = adapted(sql, policy, calibrated(sql, policy, checked(sql, policy), dtype))
-    prediction = RULES[policy.rule.kind](sql, policy.rule, proba)
-    withheld = REGIONS[policy.region.kind](sql, policy.region, proba, prediction)
-    labels = [sql_label(sql, label) for label in policy.classes.tolist()]
-    abstain = sql.either([sql.missing(sql(proba[0])), withheld])
-    shown = sql.all(proba) if probabilities else []
-    return [*shown, sql.by_number(prediction, labels), abstain]
-
-
-def _check_expressible(policy: Policy) -> None:
     if len(policy.classes) > _MOST_CLASSES:
         raise ValueError(
             f"A policy of {len(policy.classes)} classes is too large for SQL, whose engines read "
             f"{_MOST_CLASSES} at most. Export it as ONNX."
         )
-    order = policy.region.order
-    if order is not None and (not isinstance(order, str) or order not in SCORES):
-        own = "it is a function of your own, and code does not become SQL"
-        why = _WHY_NOT.get(order, own) if isinstance(order, str) else own
-        raise TypeError(
-            f"No SQL is known for the score {order!r}: {why}. There is for "
-            f"{', '.join(map(repr, SCORES))}."
-        )
+    check_labels(policy)
+    names = output_names(policy, engine, prefix, columns if kept is None else kept, probabilities)
+    steps = Steps(engine, parts, columns, kept)
+    if len(columns) == 1 and OneScore.suits(policy):
+        rule = OneScore(steps, policy, dtype)
+        proba = rule.probabilities() if probabilities else []
+        values = [*proba, *rule.decisions()]
+    else:
+        values = _in_steps(steps, policy, float(np.finfo(dtype).eps), probabilities)
+    values.append(steps.text(policy.sha256))
+    return steps.select(dict(zip(names, values, strict=True)))
+
+
+def _in_steps(sql: Steps, policy: Policy, smallest: float, probabilities: bool) -> list[Any]:
+    """Return the columns of any rule, after the steps they take."""
+    scores = given(len(sql.scores))
+    known = {scores: sql.step([sql.score(place) for place in range(len(sql.scores))])}
+    fit, made = stated(policy, scores, smallest=smallest)
+    wanted = [fit, made.prediction, made.abstain, *([made.proba] if probabilities else [])]
+    machine = Operations(sql, wanted)
+    there, prediction, withheld, *proba = carried_out(machine, wanted, known)
+    there, prediction = machine.named([there, prediction])
+    labels = [sql_label(sql, label) for label in policy.classes.tolist()]
+    shown = [machine.read(one) for block in proba for one in block]
+    return [
+        *(sql.only_where(sql(there), one) for one in shown),
+        sql.only_where(sql(there), sql.by_number(prediction, labels)),
+        sql.choose(sql(there), machine.read(withheld), sql.truth(True)),
+    ]
