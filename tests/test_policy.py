@@ -44,6 +44,52 @@ def test_a_loaded_policy_decides_the_same(decided, path):
     assert (again.priors == decisions.priors).all()
 
 
+def test_one_row_is_decided_about_as_among_others(decided):
+    clinic, decisions = decided
+    policy, columns = decisions.policy, decisions.to_frame()
+    for row in (0, *np.flatnonzero(decisions.abstain)[:3]):
+        score = clinic.scores_target[row].item()
+        found = policy.apply_one({"patient": "x", "p_1": score})
+        assert json.loads(json.dumps(found)) == found
+        assert found == policy.apply_one(score)
+        # A window of rows is worth something together; no row has a part of it alone.
+        assert found.pop("gain") is None
+        assert found == {name: columns[name][row] for name in found}
+
+
+def test_one_row_of_more_classes_is_named_in_any_order():
+    source = simulate_four_class_normal(500, random_state=0)
+    labels = np.array(["a", "b", "c", "d"])
+    policy = (
+        Abstainer("accuracy", budget=0.2, calibration="bcts", random_state=0)
+        .fit(source.proba, labels[source.y])
+        .decide(source.proba)
+        .policy
+    )
+    row = dict(zip(labels.tolist(), source.proba[7].tolist(), strict=True))
+    found = policy.apply_one(dict(reversed(row.items())))
+    decisions = policy.apply(source.proba)
+    assert found == policy.apply_one([*row.values()])
+    assert found["prediction"] == decisions.prediction[7]
+    assert found["abstain"] == decisions.abstain[7]
+    assert found["gain"] == decisions.gain[7]
+    assert [found[f"p_{label}"] for label in labels] == decisions.proba[7].tolist()
+
+
+def test_one_row_without_a_score_is_an_error_or_goes_to_a_person(decided):
+    policy = decided[1].policy
+    with pytest.raises(ValueError, match="row 0"):
+        policy.apply_one({"p_1": None})
+    found = policy.apply_one({"p_1": None}, missing="refer")
+    assert found["abstain"]
+    assert found["reason"] == "no score"
+    assert found["prediction"] is found["p_1"] is None
+    with pytest.raises(ValueError, match='"error" or "refer" for one row'):
+        policy.apply_one(0.3, missing="drop")
+    with pytest.raises(ValueError, match="must have a column for each class"):
+        policy.apply_one({"a": 0.1, "b": 0.2, "c": 0.3})
+
+
 @pytest.mark.parametrize("score", [None, "max-probability", "random"])
 @pytest.mark.parametrize("metric", ["kappa:quadratic", "kappa"])
 def test_every_region_round_trips(metric, score, tmp_path):

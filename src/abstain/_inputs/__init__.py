@@ -30,6 +30,7 @@ from abstain._inputs._checks import two_logits as two_logits
 from abstain._inputs._frames import Scores as Scores
 from abstain._inputs._frames import as_array as as_array
 from abstain._inputs._frames import on_device as on_device
+from abstain._inputs._frames import one_row as one_row
 from abstain._inputs._frames import to_native_frame as to_native_frame
 from abstain._inputs._labels import check_classes as check_classes
 from abstain._inputs._labels import check_labels as check_labels

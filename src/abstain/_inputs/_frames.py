@@ -7,6 +7,7 @@ other columns and its index are handed through to the decisions. Tensors are mov
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -187,6 +188,8 @@ def scores_in(
     if type(scores) is np.ndarray:
         # Most are, and these have no names.
         return Scores(scores)
+    if isinstance(scores, Scores):
+        return scores
     frame = _frame(scores)
     if frame is None:
         return Scores(as_array(scores), single=_own_name(getattr(scores, "name", None)))
@@ -207,6 +210,22 @@ def scores_in(
         source=scores,
         others=tuple(name for place, name in enumerate(frame.columns) if place not in places),
     )
+
+
+def one_row(row: Any, classes: NDArray[Any]) -> Scores:
+    """Take the scores out of one row: a number, one for each class, or a mapping of their names.
+
+    Names are those that the columns of a frame may have.
+    """
+    if not isinstance(row, Mapping):
+        return Scores(plain_array(row if np.ndim(row) == 0 else as_array(row), "row")[None])
+    names = [*row]
+    columns = _column_names(names, classes)
+    places = [columns.index(name) for name in _score_columns(columns, classes, None)]
+    values = plain_array([[row[names[place]] for place in places]], "row")
+    if len(places) > 1:
+        return Scores(values, [columns[place].removeprefix(PREFIX) for place in places])
+    return Scores(values[:, 0], single=_own_name(names[places[0]]))
 
 
 def to_native_frame(

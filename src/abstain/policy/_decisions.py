@@ -475,6 +475,15 @@ def decision_columns(
     return {name: make() for name, make in made.items() if name not in left_out}
 
 
+def decided_row(decisions: Decisions) -> dict[str, Any]:
+    """Return the columns of the first row, as plain values; None for what is no number."""
+    columns = decision_columns(
+        decisions, _by_number, gaps=decisions.missing is not None, of_part=True
+    )
+    row = {name: next(iter(np.asarray(column).tolist())) for name, column in columns.items()}
+    return {name: None if value != value else value for name, value in row.items()}
+
+
 def _by_number(values: NDArray[Any], numbers: IntArray, gaps: bool) -> Any:
     """Return a column; a list where a gap among whole numbers or text is to stay one."""
     column = values[numbers]

@@ -8,6 +8,7 @@ a key, a signature that tells who made it.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -27,6 +28,7 @@ from abstain._inputs import (
     check_count,
     check_sample_weight,
     on_device,
+    one_row,
     read_scores,
     row_roles,
 )
@@ -67,7 +69,7 @@ from abstain.exceptions import (
     warn_user,
 )
 from abstain.metrics import Metric
-from abstain.policy._decisions import Decisions, unknown_metric
+from abstain.policy._decisions import Decisions, decided_row, unknown_metric
 from abstain.policy._stored import from_plain, to_plain, warn_of_own
 from abstain.regions import Choice, Region
 from abstain.rules import DecisionRule
@@ -293,6 +295,43 @@ class Policy:
             )
         return replace(found, outcome=outcome.within(max(most - referred, 0)))
 
+    def apply_one(
+        self, row: Mapping[str, Any] | ArrayLike, *, missing: Missing = "error"
+    ) -> dict[str, Any]:
+        """Decide about one row, in a form that is ready for JSON.
+
+        For services that answer one request at a time; the decision is the one of :meth:`apply`.
+
+        Parameters
+        ----------
+        row : mapping, number or array-like of shape (n_classes,)
+            The score of the positive class, or one for each class in the order of ``columns``; in
+            a mapping by the names that columns of a frame may have. What else it holds is not
+            looked at.
+        missing : {"error", "refer"}
+            What to do without a score, as in :meth:`apply`.
+
+        Returns
+        -------
+        dict
+            What :meth:`abstain.Decisions.to_frame` has in its columns, as plain values; None for
+            what there is not, such as the gain where rows are withheld as a whole.
+
+        Examples
+        --------
+        >>> from abstain import Abstainer
+        >>> policy = Abstainer("accuracy", budget=0.2, calibration="identity").fit(
+        ...     [0.1, 0.4, 0.6, 0.9], ["well", "ill", "well", "ill"], positive="ill"
+        ... ).decide([0.2, 0.5, 0.5, 0.8, 0.9]).policy
+        >>> decided = policy.apply_one({"id": 17, "p_ill": 0.8})
+        >>> decided["abstain"], decided["prediction"]
+        (False, 'ill')
+        """
+        if missing == "drop":
+            raise ValueError('`missing` must be "error" or "refer" for one row; got "drop".')
+        found = self._applied(one_row(row, self.columns), None, missing=missing, says=False)
+        return decided_row(found)
+
     def rows(self, scores: ArrayLike, *, missing: Missing = "error") -> Decisions:
         """Decide about a part of many rows: what :meth:`apply` does about each row by itself.
 
@@ -308,7 +347,7 @@ class Policy:
         return self._applied(scores, None, missing=missing, says=False)
 
     def _applied(
-        self, scores: ArrayLike, sample_weight: ArrayLike | None, *, missing: Missing, says: bool
+        self, scores: Any, sample_weight: ArrayLike | None, *, missing: Missing, says: bool
     ) -> Decisions:
         """Decide about rows, and say of them together what speaks against the figures, or not."""
         given = self._read(scores)
@@ -410,7 +449,7 @@ class Policy:
             self.source, self.shift, self.metric, selection, self.classes, level=self.level
         )
 
-    def _read(self, scores: ArrayLike) -> Scores:
+    def _read(self, scores: Any) -> Scores:
         return read_scores(scores, self.order, scale=self.calibrator.scale)
 
     def adapt(
