@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import abstain.summaries._sample as sample
 from abstain import Abstainer, Cost
 from abstain.exceptions import RepairWarning
 
@@ -160,7 +159,7 @@ def test_rows_without_a_score_use_up_the_budget():
 
 
 def test_more_rows_than_are_kept_are_decided_nearly_as_well(monkeypatch):
-    monkeypatch.setattr(sample, "_MOST_ROWS", 6_000)
+    monkeypatch.setattr("abstain.summaries._sample._MOST_ROWS", 6_000)
     abstainer = fitted("accuracy", VAL10, Y_VAL10)
     policy, exact = by_parts(abstainer, NEW10), abstainer.decide(NEW10).policy
     assert policy.priors == pytest.approx(exact.priors, abs=1e-3)

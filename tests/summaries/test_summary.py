@@ -181,3 +181,10 @@ def test_a_complaint_about_many_rows_speaks_of_all_of_them():
     scores[[70_000, 190_000]] = np.nan
     with pytest.raises(ValueError, match="2 of 200000 rows have no score"):
         abstainer.decide(scores)
+
+
+def test_of_two_batches_the_lightest_row_of_both_stays():
+    heavy = summarise(np.array([0.7, 0.9]), np.array([2.0, 3.0]))
+    light = summarise(np.array([0.1, 0.2]), np.array([0.5, 3.0]))
+    for merged in (heavy.merged(light), light.merged(heavy)):
+        assert merged.capacity(0.99) == 8.5 - 0.5

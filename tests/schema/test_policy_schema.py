@@ -12,7 +12,7 @@ from abstain._schema import POLICY, as_text, is_nested, listed
 from abstain._schema._text import DEEPEST
 from abstain.exceptions import PolicyError
 
-FOLDER = Path(__file__).parent / "policies" / "0.1.0-schema-2"
+FOLDER = Path(__file__).parents[1] / "policies" / "0.1.0-schema-2"
 SEVERAL, BINARY = "temperature-accuracy-budget", "platt-balanced-accuracy-target"
 
 

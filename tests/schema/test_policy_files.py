@@ -12,7 +12,9 @@ from abstain.exceptions import PolicyError
 
 # That of ``policies/make.py``.
 KEY = b"the key of the kept policy files"
-FOLDERS = sorted(path for path in (Path(__file__).parent / "policies").iterdir() if path.is_dir())
+FOLDERS = sorted(
+    path for path in (Path(__file__).parents[1] / "policies").iterdir() if path.is_dir()
+)
 FILES = [
     path for folder in FOLDERS for path in folder.glob("*.json") if path.name != "expected.json"
 ]
