@@ -1,23 +1,17 @@
 """The command that reruns the paper, on small made files."""
 
-import importlib.util
 import json
 from pathlib import Path
 
 import pytest
 
-# The layout of the data files is made in the tests of the experiments.
-_spec = importlib.util.spec_from_file_location(
-    "made_files", Path(__file__).parents[1] / "paper" / "test_tables.py"
-)
-made_files = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(made_files)
+from abstain.paper import write_stand_in
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
-    made_files.binary_files(folder, "imdb")
+    write_stand_in(folder, "imdb")
     return folder
 
 
@@ -87,3 +81,19 @@ def test_wrong_commands_and_missing_data(abstain, tmp_path):
     code, _, err = abstain("reproduce", "--data", tmp_path)
     assert code == 1
     assert "No data file" in err
+
+
+def test_a_table_runs_without_data(abstain):
+    few = ("--simulated", "--repeats", 1, "--methods", "js-divergence")
+    code, out, _ = abstain("reproduce", "imdb", *few)
+    assert code == 0
+    assert "none of these figures is the paper's" in out
+    assert abstain("reproduce", "imdb", "--simulated", "--data", ".")[0] == 2
+    assert abstain("reproduce", "--simulated")[0] == 2
+
+
+@pytest.mark.parametrize("options", [("--methods", "foo"), ("--method", "a:b"), ("--simulated",)])
+def test_what_a_simulation_cannot_take_is_refused(abstain, options):
+    code, _, err = abstain("reproduce", "figure1", *options)
+    assert code == 2
+    assert "figure1 is a simulation with methods of its own" in err

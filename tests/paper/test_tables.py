@@ -8,49 +8,15 @@ import numpy as np
 import pytest
 
 from abstain.metrics import AUROC
-from abstain.paper import EXPERIMENTS, Options
+from abstain.paper import EXPERIMENTS, Options, write_stand_in
 from abstain.paper._published import read_published
-
-N = 240
-
-
-def binary_files(folder, name, n_tasks=None):
-    """Ten models' logits in the layout of the paper's data, on few examples."""
-    rng = np.random.default_rng(0)
-    tail = () if n_tasks is None else (n_tasks,)
-    labels = {side: rng.integers(2, size=(N, *tail)).astype(np.int8) for side in ("valid", "test")}
-    arrays = {"model_names": np.array([f"m{k}" for k in range(10)])}
-    for side, y in labels.items():
-        noise = rng.normal(size=(10, N, *tail))
-        arrays |= {
-            f"{side}_labels": y,
-            f"{side}_logits": (2.0 * (2 * y - 1) + 2 * noise).astype(np.float32),
-        }
-    np.savez(folder / f"{name}.npz", **arrays)
-    draws = arrays["test_logits"][:, None] + rng.normal(size=(10, 6, N, *tail))
-    np.savez(folder / f"{name}_mc.npz", test_mc_logits=draws.astype(np.float16))
-
-
-def retinopathy_files(folder, n_patients=60):
-    rng = np.random.default_rng(0)
-    grades = rng.choice(5, size=2 * n_patients, p=[0.4, 0.2, 0.2, 0.1, 0.1]).astype(np.int8)
-    logits = rng.normal(size=(8, 2 * n_patients, 5)) + 2 * np.eye(5)[grades]
-    draws = logits[:, None] + 0.3 * rng.normal(size=(8, 4, 2 * n_patients, 5))
-    proba = np.exp(logits) / np.exp(logits).sum(axis=2, keepdims=True)
-    np.savez(
-        folder / "dr.npz", labels=grades, det_probs=proba.astype(np.float32), mcmean_probs=proba
-    )
-    centred = draws - draws.mean(axis=3, keepdims=True)
-    np.savez(folder / "dr_mc.npz", mc_centered_logprobs=centred.astype(np.float16))
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("paper")
-    for name in ("imdb", "catdog"):
-        binary_files(made, name)
-    binary_files(made, "hema", n_tasks=2)
-    retinopathy_files(made)
+    for name in ("imdb", "catdog", "hema", "dr"):
+        write_stand_in(made, name)
     return made
 
 
@@ -87,8 +53,9 @@ def test_the_tasks_of_the_genomics_files_are_not_mixed_up(folder):
             for cell in result.to_dict()["cells"]
             if cell["metric"] == "auroc" and cell["abstain"] == 0
         )
-        chosen = np.random.RandomState(0).choice(np.arange(N), N // 2, replace=False)
-        rest = np.setdiff1d(np.arange(N), chosen)
+        n = len(labels)
+        chosen = np.random.RandomState(0).choice(np.arange(n), n // 2, replace=False)
+        rest = np.setdiff1d(np.arange(n), chosen)
         p = 1 / (1 + np.exp(-logits[0, rest, task].astype(float)))
         assert base["values"][0] == pytest.approx(AUROC().observed(labels[rest, task], p))
 
@@ -175,3 +142,11 @@ def test_the_printed_tables_come_out(name):
         assert cell.mean == pytest.approx(mean, abs=error if cell.row[0] in noisy else 0.001)
         fraction = 0.0 if cell.column[1] == "base" else int(cell.column[1][1:-1]) / 100
         assert cell.best == published[cell.column[0], *cell.row, fraction].bold
+
+
+@pytest.mark.parametrize("name", ["imdb", "lsc", "dr-shift"])
+def test_a_stand_in_runs_without_data_and_says_so(name):
+    result = EXPERIMENTS[name](Options(simulated=True, repeats=1, methods=("js-divergence",)))
+    assert result.to_dict()["simulated"]
+    assert "none of these figures is the paper's" in result.to_text()
+    assert {cell["method"] for cell in result.to_dict()["cells"]} == {"js-divergence"}

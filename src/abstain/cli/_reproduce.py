@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog="Examples: abstain reproduce imdb --data DIR; "
+    epilog="Examples: abstain reproduce imdb --simulated; abstain reproduce imdb --data DIR; "
     "abstain reproduce dr --data DIR --method my_module:my_score"
 )
 @click.argument("experiment", required=False)
 @click.option("--data", type=option.FILE, help="The folder with the experiment's data.")
+@click.option(
+    "--simulated", is_flag=True, help="Run a table on a small simulated stand-in for its data."
+)
 @click.option(
     "--repeats",
     type=click.IntRange(min=1, max=option.MOST_REPEATS),
@@ -41,6 +44,7 @@ def reproduce(
     experiment: str | None,
     *,
     data: Path | None,
+    simulated: bool,
     repeats: int | None,
     methods: str | None,
     extra: tuple[str, ...],
@@ -53,8 +57,10 @@ def reproduce(
     Without EXPERIMENT: all tables whose data files are in the folder, or a list of the
     experiments when no folder is given.
     """
-    from abstain.paper import EXPERIMENTS, Options
+    from abstain.paper import EXPERIMENTS, Options, TableExperiment
 
+    if simulated and (data is not None or experiment is None):
+        raise click.UsageError("--simulated needs EXPERIMENT, and is in place of --data.")
     if as_json and markdown:
         raise click.UsageError("Choose one of --json and --markdown.")
     options = Options(
@@ -62,6 +68,7 @@ def reproduce(
         repeats=repeats,
         methods=tuple(methods.split(",")) if methods else (),
         extra_methods=extra,
+        simulated=simulated,
     )
     if experiment is None and data is None:
         tell("\n".join(sorted(EXPERIMENTS)))
@@ -70,6 +77,12 @@ def reproduce(
     if experiment is not None and experiment not in EXPERIMENTS:
         raise click.UsageError(
             f"There is no experiment {experiment!r}; there are {', '.join(sorted(EXPERIMENTS))}."
+        )
+    tables = all(isinstance(EXPERIMENTS[name], TableExperiment) for name in names)
+    if not tables and (simulated or methods or extra):
+        raise click.UsageError(
+            f"{experiment} is a simulation with methods of its own: --simulated, --methods and "
+            f"--method are for the tables."
         )
     results = {name: EXPERIMENTS[name](options) for name in names}
     found = [result.to_dict() for result in results.values()]

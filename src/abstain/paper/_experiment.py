@@ -24,12 +24,15 @@ class Options:
         The methods to run; all when empty.
     extra_methods : tuple of str
         The user's own scores, as ``module:function``.
+    simulated : bool
+        Whether to run on a small simulated stand-in for the data of a table.
     """
 
     data: Path | None = None
     repeats: int | None = None
     methods: tuple[str, ...] = ()
     extra_methods: tuple[str, ...] = ()
+    simulated: bool = False
 
 
 class Result(Protocol):
@@ -68,7 +71,8 @@ def data_folder(options: Options, experiment: str) -> Path:
     if options.data is None:
         raise ValueError(
             f"The experiment {experiment!r} needs its data files: pass --data DIR with the folder "
-            f"that holds them. docs/paper.md describes their layout."
+            f"that holds them, or --simulated for a small stand-in. The page `The paper` of the "
+            f"documentation says where they are to be had, and their layout."
         )
     folder = Path(options.data)
     if not folder.is_dir():
@@ -93,7 +97,7 @@ def read_arrays(path: Path, layout: Mapping[str, tuple[int | None, ...]]) -> dic
     if not path.is_file():
         raise FileNotFoundError(
             f"There is no file {path.name} in {path.parent}. It must hold the arrays "
-            f"{', '.join(layout)}; docs/paper.md describes the layout."
+            f"{', '.join(layout)}: the page `The paper` of the documentation has the layout."
         )
     with np.load(path, allow_pickle=False) as stored:
         missing = [name for name in layout if name not in stored.files]

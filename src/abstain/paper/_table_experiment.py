@@ -7,8 +7,9 @@ both, at each fraction withheld.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +20,7 @@ from abstain.metrics import Metric
 from abstain.paper._experiment import Options, data_folder
 from abstain.paper._methods import METHODS, Method, own_method
 from abstain.paper._published import Printed, Published, read_published
+from abstain.paper._simulated import REPEATS, STAND_IN, write_stand_in
 from abstain.paper._trial import Trial
 
 OPTIMAL = "delta-metric-optimal"
@@ -39,11 +41,14 @@ class TableResult:
         How many repeats were run.
     table : ResultTable
         The cells.
+    simulated : bool
+        Whether it is of a stand-in for the data.
     """
 
     experiment: str
     repeats: int
     table: ResultTable
+    simulated: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome as plain data (what ``--json`` prints)."""
@@ -57,7 +62,8 @@ class TableResult:
             }
             for cell in self.table.to_dict()["cells"]
         ]
-        return {"experiment": self.experiment, "repeats": self.repeats, "cells": cells}
+        told: dict[str, Any] = {"experiment": self.experiment, "repeats": self.repeats}
+        return told | ({"simulated": True} if self.simulated else {}) | {"cells": cells}
 
     def to_text(self) -> str:
         """Return the outcome as a table for people."""
@@ -77,6 +83,7 @@ class TableResult:
             f"Mean and standard error over {self.repeats} repeats; * best of the column, by the "
             f"paper's signed-rank procedure."
             f"{' In brackets what the paper prints.' if known else ''}"
+            f"{' ' + STAND_IN if self.simulated else ''}"
         )
 
 
@@ -149,8 +156,16 @@ class TableExperiment:
 
     def __call__(self, options: Options) -> TableResult:
         """Run the experiment."""
+        if options.simulated:
+            with TemporaryDirectory() as folder:
+                write_stand_in(Path(folder), self.files[0].removesuffix(".npz"))
+                repeats = options.repeats or REPEATS
+                made = replace(options, data=Path(folder), repeats=repeats, simulated=False)
+                return replace(self(made), simulated=True)
+        return self._run(options, data_folder(options, self.name))
+
+    def _run(self, options: Options, folder: Path) -> TableResult:
         methods = self._methods(options)
-        folder = data_folder(options, self.name)
         source = self.source(folder)
         repeats = options.repeats or self.repeats
         if repeats > self.repeats:
