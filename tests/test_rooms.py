@@ -7,6 +7,7 @@ from pathlib import Path
 import abstain
 
 PACKAGE = Path(abstain.__file__).parent
+TESTS = Path(__file__).parent
 ROOMS = [
     "_logs",
     "exceptions",
@@ -62,6 +63,20 @@ FOREIGN = {
     "_index_key": "Numba: by what it is listed",
     "_data_path": "Numba: where the code itself is",
     "_CacheLocator": "Numba: what says where that file is",
+}
+# Tests of what is public that have no other way in, and why.
+LOOKING_IN = {
+    "cli/test_outputs.py": "where no file may be left half written",
+    "fuzz/command_lines.py": "an error of ours is told from one of others before it is spelled",
+    "fuzz/policies.py": "what is tried is the reading, so the checksum has to be right",
+    "fuzz/test_differential.py": "MLflow asks for a function of that name",
+    "fuzz/test_files.py": "what a table holds, before anything is decided",
+    "fuzz/test_laws.py": "no batch has so many rows here",
+    "fuzz/test_page.py": "a page of facts that no decisions have",
+    "gpu/test_device.py": "the kernels that only run there",
+    "matrix/test_nothing_kept.py": "MLflow asks for a function of that name",
+    "report/test_facts.py": "how the page words and rounds, against which facts are held",
+    "report/test_words.py": "the words that the page shares with the terminal",
 }
 MODULES = sorted(
     path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem != "__init__"
@@ -182,3 +197,21 @@ def test_no_room_uses_the_private_attribute_of_another():
         if name not in own[room_of(path)] and name not in FOREIGN
     ]
     assert not foreign
+
+
+def test_a_test_uses_private_names_of_its_own_room_alone():
+    wrong = []
+    for path in sorted(TESTS.rglob("*.py")):
+        name = str(path.relative_to(TESTS))
+        own = path.relative_to(TESTS).parts[0].removesuffix(".py").removeprefix("test_")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+            else:
+                names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            for first, *parts in (one.split(".") for one in names):
+                private = first == "abstain" and any(is_private(part) for part in parts)
+                if private and parts[0].lstrip("_") != own and name not in LOOKING_IN:
+                    wrong.append(f"{name}: {'.'.join(parts)}")
+    # By public names, or in the room's own folder.
+    assert not wrong

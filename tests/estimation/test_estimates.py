@@ -4,13 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
 from abstain import Abstainer, Policy
 from abstain.exceptions import AssumptionWarning
-from abstain.shift._replicated import replicated_priors
-from abstain.summaries import Moves, RowSummary
 
 
 def simulated(n, rate, seed, *, gap=1.5):
@@ -25,48 +22,6 @@ def decided(metric="accuracy", *, n=1_000, rate=0.5, seed=0, **settings):
     scores, y = simulated(n, rate, [seed, 2])
     settings = {"budget": 0.2, "scale": "logits", "random_state": seed, **settings}
     return Abstainer(metric, **settings).fit(scores_val, y_val).decide(scores), y
-
-
-class TestReplicates:
-    def test_moves_are_what_a_moved_summary_has(self):
-        rng = np.random.default_rng(0)
-        for k in (2, 4):
-            proba = rng.dirichlet(np.ones(k), 20)
-            used = rng.uniform(0.5, 2, k)
-            slope, bias, ratios = (rng.uniform(0.5, 1.5, (3, k)) for _ in range(3))
-            moved = Moves(slope, bias, ratios, used).of(proba)
-            for r in range(3):
-                source = RowSummary(proba).adapted(1 / used)
-                expected = source.moved(slope[r], bias[r], ratios[r]).proba
-                np.testing.assert_allclose(
-                    moved[r], expected[:, 1] if k == 2 else expected, atol=1e-12
-                )
-
-    def test_proportions_of_two_classes_are_the_likeliest(self):
-        rng = np.random.default_rng(1)
-        p, weight = rng.random((5, 300)), rng.standard_gamma(1.0, (5, 300))
-        source, pseudo = np.tile([0.6, 0.4], (5, 1)), rng.standard_gamma(2.0, (5, 2))
-        found = replicated_priors(p, weight, source, pseudo, np.array([0.5, 0.5]))
-        for r in range(5):
-
-            def loss(q, r=r):
-                mixed = (1 - p[r]) * (1 - q) / 0.6 + p[r] * q / 0.4
-                return -(weight[r] @ np.log(mixed)) - pseudo[r] @ np.log([1 - q, q])
-
-            best = minimize_scalar(loss, bounds=(1e-6, 1 - 1e-6), method="bounded").x
-            assert found[r, 1] == pytest.approx(best, abs=1e-3)
-
-    def test_two_classes_as_many(self):
-        rng = np.random.default_rng(2)
-        p, weight = rng.random((4, 200)), rng.standard_gamma(1.0, (4, 200))
-        source, pseudo = np.tile([0.3, 0.7], (4, 1)), np.full((4, 2), 3.0)
-        start = np.array([0.3, 0.7])
-        both = np.stack([1 - p, p], axis=2)
-        np.testing.assert_allclose(
-            replicated_priors(p, weight, source, pseudo, start),
-            replicated_priors(both, weight, source, pseudo, start),
-            atol=2e-3,
-        )
 
 
 class TestRectified:

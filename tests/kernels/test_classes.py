@@ -180,3 +180,23 @@ def test_likelihoods_too_small_for_a_product():
     proba, ratios = np.full((9, 2), 0.5), np.full(2, 1e-150)
     value, *_ = proportions.mixture_derivatives(proba, NOTHING, ratios)
     assert value == pytest.approx(math.log(1e-150))
+
+
+def test_loss_and_products_are_those_of_the_dense_derivatives():
+    rng = np.random.default_rng(1)
+    z, y = rng.normal(size=(200, 12)), rng.integers(12, size=200)
+    weight = rng.dirichlet(np.ones(200))
+    targets = rng.dirichlet(np.ones(12), size=12)
+    slope, bias = rng.normal(1, 0.2, size=12), rng.normal(size=12)
+    value, gradient, hessian = softmax.scaling_derivatives(
+        z, y, weight, targets, (slope, bias), False, 1
+    )
+    loss = softmax.ScalingLoss(z, y, weight, targets)
+    loss.at(slope, bias)
+    assert loss.value == pytest.approx(value, abs=1e-12)
+    np.testing.assert_allclose(loss.gradient.ravel(), gradient, atol=1e-12)
+    vector = rng.normal(size=24)
+    np.testing.assert_allclose(loss.times(*vector.reshape(2, 12)).ravel(), hessian @ vector)
+    curvature = loss.curvature()
+    np.testing.assert_allclose(np.r_[curvature[0], curvature[2]], np.diag(hessian))
+    np.testing.assert_allclose(curvature[1], np.diag(hessian[:12, 12:]))

@@ -106,3 +106,10 @@ def test_bad_parameters():
     nothing = policy_for(budget=0)[1]
     with pytest.raises(ValueError, match="withholds nothing"):
         RateController(nothing, CLINIC.scores_target, rate=0.1)
+
+
+def test_cases_without_a_score_are_referred_however_many_came_before():
+    controller = RateController(POLICY, CLINIC.scores_target, rate=0.1, step=0.1)
+    for _ in range(3):
+        assert controller.decide(np.full(50, np.nan), missing="refer").abstain.all()
+    assert controller.abstention_rate == 1

@@ -9,7 +9,7 @@ from abstain import Abstainer
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 from abstain.metrics import AUROC, AveragePrecision, SensitivityAtSpecificity
 from abstain.shift import MaximumLikelihoodShift
-from abstain.summaries import BinarySummary, LabelledSummary, RowSummary, summarise
+from abstain.summaries import BinarySummary, LabelledSummary, Moves, RowSummary, summarise
 
 
 def both_columns(p):
@@ -188,3 +188,18 @@ def test_of_two_batches_the_lightest_row_of_both_stays():
     light = summarise(np.array([0.1, 0.2]), np.array([0.5, 3.0]))
     for merged in (heavy.merged(light), light.merged(heavy)):
         assert merged.capacity(0.99) == 8.5 - 0.5
+
+
+def test_moves_are_what_a_moved_summary_has():
+    rng = np.random.default_rng(0)
+    for k in (2, 4):
+        proba = rng.dirichlet(np.ones(k), 20)
+        used = rng.uniform(0.5, 2, k)
+        slope, bias, ratios = (rng.uniform(0.5, 1.5, (3, k)) for _ in range(3))
+        moved = Moves(slope, bias, ratios, used).of(proba)
+        for r in range(3):
+            source = RowSummary(proba).adapted(1 / used)
+            expected = source.moved(slope[r], bias[r], ratios[r]).proba
+            np.testing.assert_allclose(
+                moved[r], expected[:, 1] if k == 2 else expected, atol=1e-12
+            )
