@@ -46,6 +46,7 @@ ROOMS = {
     "abstain.sql": "Bridge: SQL",
     "abstain.cuda": "Bridge: GPUs",
     "abstain.onnx": "Bridge: ONNX",
+    "abstain.python": "Bridge: plain Python",
     "abstain.mlflow": "Bridge: MLflow",
     "abstain.torch": "Bridge: PyTorch",
     "abstain.keras": "Bridge: Keras",

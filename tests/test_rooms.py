@@ -46,7 +46,7 @@ ROOMS = [
     "cli",
 ]
 # Bridges to foreign packages stand below the rooms they read; nothing imports them at its top.
-BRIDGES = ["arrow", "cuda", "dask", "keras", "mlflow", "onnx", "spark", "sql", "torch"]
+BRIDGES = ["arrow", "cuda", "dask", "keras", "mlflow", "onnx", "python", "spark", "sql", "torch"]
 # A result opens what shows it when it is asked to.
 OPENED = {"policy": {"report"}}
 # Private names of others, which are no room's; each has no public one that does the same.

@@ -88,6 +88,19 @@ def test_an_onnx_model_is_written(abstain, rule):
     onnx.checker.check_model(onnx.load("rule.onnx"))
 
 
+def test_a_file_of_python_decides_alike(abstain, rule):
+    policy, scores = rule
+    code, out, err = abstain("export", "triage.json", "--to", "python", "--scores", "score")
+    assert (code, err) == (0, "")
+    written = ("export", "triage.json", "--to", "python", "--scores", "score", "--out", "rule.py")
+    assert abstain(*written)[0] == 0
+    assert Path("rule.py").read_text() == out
+    made = {}
+    exec(out, made)
+    found = [made["decide"]([one])["abstain"] for one in scores.tolist()]
+    assert found == policy.apply(scores).abstain.tolist()
+
+
 def test_a_signature_is_asked_for(abstain, rule):
     key = bytes(range(32))
     Path("policy.key").write_bytes(key)

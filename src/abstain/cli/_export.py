@@ -1,4 +1,4 @@
-"""``abstain export``: a saved rule in, the same rule as SQL or as an ONNX model out."""
+"""``abstain export``: a saved rule in, the same rule as SQL, an ONNX model or Python out."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Query:
             if absent:
                 raise click.UsageError(f"--to sql needs {', '.join(absent)} too.")
             return
-        if out is None:
+        if kind == "onnx" and out is None:
             raise click.UsageError(
                 "--to onnx needs --out too, the file that the model is written to."
             )
@@ -106,17 +106,18 @@ class Query:
 @click.option(
     "--to",
     "kind",
-    type=click.Choice(["sql", "onnx"]),
+    type=click.Choice(["sql", "onnx", "python"]),
     required=True,
-    help="A query for a database, or a model for a runtime of ONNX.",
+    help="A query for a database, a model for a runtime of ONNX, or a file of plain Python.",
 )
 @in_one_value(Query, "query")
-@option.outputs("force", out="Where to write it; a query is printed without it.")
+@option.outputs("force", out="Where to write it; text is printed without it.")
 def export(rule: option.SavedRule, *, kind: str, query: Query, outputs: option.Outputs) -> None:
-    """Write the rule in POLICY as SQL or ONNX, to decide where the rows are.
+    """Write the rule in POLICY as SQL, ONNX or Python, to decide where the rows are.
 
     SQL is one SELECT from the table with the scores: its columns, the probability of each class,
-    the prediction, whether the row goes to a person, and the checksum of the rule.
+    the prediction, whether the row goes to a person, and the checksum of the rule. A file of
+    Python has a function that decides about one row, and needs no package.
     """
     query.check(kind, outputs.out)
     outputs.check(rule.policy, rule.key_file, table=False)
@@ -124,12 +125,16 @@ def export(rule: option.SavedRule, *, kind: str, query: Query, outputs: option.O
     from abstain._files import landing
 
     policy = rule.load()
+    columns = 1 if len(query.columns) == 1 else None
     if kind == "onnx":
-        model = policy.to_onnx(**({"columns": 1} if len(query.columns) == 1 else {}))
-        content = model.SerializeToString()
+        content = policy.to_onnx(columns=columns).SerializeToString()
     else:
-        text = query.sql(policy)
-        content = f"{text};\n".encode()
+        dtype = "float32" if query.single else "float64"
+        if kind == "sql":
+            text = f"{query.sql(policy)};\n"
+        else:
+            text = policy.to_python(columns=columns, dtype=dtype)
+        content = text.encode()
         if outputs.out is None:
             _print(text)
             return
@@ -140,9 +145,9 @@ def export(rule: option.SavedRule, *, kind: str, query: Query, outputs: option.O
 
 def _print(query: str) -> None:
     """Print a query as it is; where a terminal would obey what is in it, refuse."""
-    if printable(query) != query:
+    if any(printable(line) != line for line in query.splitlines()):
         raise ValueError(
             "The query holds characters that a terminal obeys, from the name of a class or a "
             "column. Write it to a file with --out."
         )
-    click.echo(f"{query};")
+    click.echo(query, nl=False)

@@ -8,11 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abstain.program import Value
+from abstain.program import TIED, Value, slack
 
-# Rows closer to an edge than this, relative to it, are on the edge, and classes as equal as this
-# are equal: the last digit of a logarithm or an exponential differs between libraries.
-TIED = 1e-15
 # What one file of the format may hold, less room for the nodes.
 _LARGEST = 2**31 - 2**27
 #: The operations that are one node each.
@@ -133,10 +130,10 @@ class Graph:
         return self.node("MatMul", block, matrix)
 
     def reaches(self, value: str, edge: float) -> str:
-        return self.node("GreaterOrEqual", value, edge - _slack(edge))
+        return self.node("GreaterOrEqual", value, edge - slack(edge))
 
     def stays_within(self, value: str, edge: float) -> str:
-        return self.node("LessOrEqual", value, edge + _slack(edge))
+        return self.node("LessOrEqual", value, edge + slack(edge))
 
     def in_any_box(
         self,
@@ -151,8 +148,8 @@ class Graph:
             return self.node("Less", place, 0)
         # An edge belongs to the box below it, so both ends move up by the slack.
         p = self.node("Unsqueeze", block, [1])
-        above = self.node("Greater", p, lower + _slack(lower))
-        below = self.node("LessOrEqual", p, upper + _slack(upper))
+        above = self.node("Greater", p, lower + slack(lower))
+        below = self.node("LessOrEqual", p, upper + slack(upper))
         faces = self._count(self.node("And", above, below), axis=2, keepdims=0)
         inside = self.node("Equal", faces, lower.shape[1])
         return self.any(self.node("And", inside, self.is_any_of(place, columns)))
@@ -165,7 +162,3 @@ class Graph:
         own = [self.node("Gather", part, piece) for part in (start, height, rise)]
         risen = self.node("Mul", self.node("Sub", column, own[0]), own[2])
         return self.node("Add", risen, own[1])
-
-
-def _slack(edge: Any) -> Any:
-    return np.where(np.isfinite(edge), TIED * np.abs(edge), 0.0)

@@ -10,7 +10,7 @@ import numpy as np
 import abstain
 from abstain._numerics import plain
 from abstain.onnx._graph import Graph
-from abstain.policy import Policy, stated
+from abstain.policy import Policy, score_columns, stated
 from abstain.program import carried_out, given
 
 OPSET = 18
@@ -53,15 +53,7 @@ def to_onnx(policy: Policy, *, columns: int | None = None, opset: int = OPSET) -
     ``session.get_modelmeta().custom_metadata_map``.
     """
     onnx = _package()
-    n_classes = len(policy.classes)
-    columns = n_classes if columns is None else columns
-    if columns != n_classes and not (columns == 1 and n_classes == 2):
-        raise ValueError(
-            f"`columns` must be {n_classes}, one per class{', or 1' if n_classes == 2 else ''}; "
-            f"got {columns}."
-        )
-    if columns == 1:
-        policy.order.need_positive("`columns` is 1: the score is that of the positive class")
+    n_classes, columns = len(policy.classes), score_columns(policy, columns)
     graph = Graph(onnx, n_classes)
     label_type = _decide(graph, policy, columns)
     types = onnx.TensorProto

@@ -604,6 +604,12 @@ class Policy:
 
         return to_onnx(self, **options)
 
+    def to_python(self, **options: Any) -> str:
+        """Return the policy as a file of plain Python; see :func:`abstain.python.to_python`."""
+        from abstain.python import to_python
+
+        return to_python(self, **options)
+
     def to_sql(self, dialect: str, **options: Any) -> str:
         """Return the policy as one SELECT of a dialect; see :func:`abstain.sql.to_sql`.
 

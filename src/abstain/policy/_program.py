@@ -47,6 +47,21 @@ class Decided(NamedTuple):
     abstain: Value
 
 
+def score_columns(policy: Policy, columns: int | None) -> int:
+    """Return how many score columns come in: as many as classes, or 1 for the positive of two."""
+    n_classes = len(policy.classes)
+    if columns is None:
+        return n_classes
+    if columns != n_classes and not (columns == 1 and n_classes == 2):
+        raise ValueError(
+            f"`columns` must be {n_classes}, one per class{', or 1' if n_classes == 2 else ''}; "
+            f"got {columns}."
+        )
+    if columns == 1:
+        policy.order.need_positive("`columns` is 1: the score is that of the positive class")
+    return columns
+
+
 def stated(policy: Policy, scores: Value, *, smallest: float) -> tuple[Value, Decided]:
     """State which rows have scores that are any, and what a policy makes of them.
 
@@ -77,7 +92,8 @@ def _checked(policy: Policy, scores: Value) -> tuple[Value, Value]:
     As ``check_scores`` does: a row that it would refuse has none.
     """
     given = policy.calibrator.scale == "probabilities"
-    least, most = (0.0, _LARGEST_PROBA) if given else (-_FARTHEST, _FARTHEST)
+    largest = 1.0 if scores.width == 1 else _LARGEST_PROBA
+    least, most = (0.0, largest) if given else (-_FARTHEST, _FARTHEST)
     fit: Value = (scores >= least).all() & (scores <= most).all()
     scores = only_where(fit, scores)
     if scores.width == 1:

@@ -27,11 +27,13 @@ from abstain.program._forms import both_columns as both_columns
 from abstain.program._forms import log_softmax, softmax
 from abstain.program._forms import share as share
 from abstain.program._forms import weighted_log as weighted_log
+from abstain.program._values import TIED as TIED
 from abstain.program._values import Value, block, exp, log, maximum, minimum, where
 from abstain.program._values import carried_out as carried_out
 from abstain.program._values import constant as constant
 from abstain.program._values import given as given
 from abstain.program._values import only_where as only_where
+from abstain.program._values import slack as slack
 from abstain.program._values import steps as steps
 
 __all__ = [

@@ -17,6 +17,10 @@ from abstain._inputs import FloatArray
 
 Kind = Literal["number", "truth", "place"]
 
+#: Rows closer to an edge than this, relative to it, are on the edge, and classes as equal as this
+#: are equal, outside NumPy: the last digit of a logarithm or an exponential differs elsewhere.
+TIED = 1e-15
+
 
 def _made(operation: str, kind: Kind, of: Kind, *, swapped: bool = False) -> Callable[..., Value]:
     """Return the operator that makes such a value of two others."""
@@ -233,6 +237,11 @@ def where(condition: Value, value: Any, otherwise: Any) -> Value:
 def only_where(condition: Value, value: Value) -> Value:
     """Return a value where a condition holds; elsewhere a row has none, nor what is made of it."""
     return _each("only_where", condition, value)
+
+
+def slack(edge: Any) -> Any:
+    """Return how close to an edge is on it, where a logarithm is another library's."""
+    return np.where(np.isfinite(edge), TIED * np.abs(edge), 0.0)
 
 
 def steps(*wanted: Value) -> list[Value]:

@@ -13,12 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray
-from abstain.program import Value, steps
+from abstain.program import Value, slack, steps
 from abstain.sql._steps import Steps
 
-#: Rows this close to an edge, relative to it, are on it: the last digit of a logarithm or an
-#: exponential differs between engines.
-TIED = 1e-15
 #: The operations of each column by itself, as expressions are made of them.
 _EACH = {
     "add": "add",
@@ -176,12 +173,12 @@ class Operations:
     def reaches(self, value: Any, edge: float) -> Any:
         if np.isinf(edge):
             return self.sql.truth(edge < 0)
-        return self.sql.reaches(self.read(value), self.sql.number(edge - TIED * abs(edge)))
+        return self.sql.reaches(self.read(value), self.sql.number(edge - slack(edge)))
 
     def stays_within(self, value: Any, edge: float) -> Any:
         if np.isinf(edge):
             return self.sql.truth(edge > 0)
-        return self.sql.at_most(self.read(value), self.sql.number(edge + TIED * abs(edge)))
+        return self.sql.at_most(self.read(value), self.sql.number(edge + slack(edge)))
 
     def in_any_box(
         self,
@@ -199,9 +196,9 @@ class Operations:
             for p, least, most in zip(block, low, high, strict=True):
                 # An edge belongs to the box below it, so both ends move up by the slack.
                 if least >= 0:
-                    inside.append(sql.more(self.read(p), sql.number(least + TIED * least)))
+                    inside.append(sql.more(self.read(p), sql.number(least + slack(least))))
                 if most < 1:
-                    inside.append(sql.at_most(self.read(p), sql.number(most + TIED * abs(most))))
+                    inside.append(sql.at_most(self.read(p), sql.number(most + slack(most))))
             boxes.append(sql.both(inside))
         return sql.either(boxes) if boxes else sql.truth(False)
 
