@@ -1,6 +1,7 @@
 """What a policy file may hold: types, shapes, ranges and sizes, and no name of a file."""
 
 import json
+import pickle
 import sys
 from pathlib import Path
 
@@ -196,6 +197,7 @@ def test_metrics_of_the_makers_may_have_plain_keys_of_their_own():
     [
         (b"", "it is empty"),
         (b" \n ", "it is empty"),
+        (pickle.dumps({"kind": "policy"}), "is a pickle, which is never loaded"),
         (b"\xff\xfe\x00", "utf-8"),
         ("{}".encode("utf-16"), "utf-8"),
         (b"\xef\xbb\xbf{}", "BOM"),

@@ -31,6 +31,8 @@ _PIECE = 2**20
 DEEPEST = 16
 #: The keys of a file beside its content.
 CHECKSUM, SIGNATURE = "sha256", "hmac_sha256"
+#: What a pickle of every protocol since 2 begins with, and no text in UTF-8 does.
+PICKLED = b"\x80"
 # Whoever can try all keys of fewer bytes needs none.
 _SHORTEST_KEY = 16
 
@@ -102,6 +104,11 @@ def parsed(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Any, Any]:
         )
     if not raw.strip():
         raise PolicyError(f"{name} is not a whole JSON file: it is empty.")
+    if raw[:1] == PICKLED:
+        raise PolicyError(
+            f"{name} is a pickle, which is never loaded: it may run code of whoever made it. "
+            "A policy is JSON, as Policy.save() writes it."
+        )
     if is_nested(raw, DEEPEST):
         raise PolicyError(
             f"{name} is not a whole JSON file: its brackets do not close, or stand more than "
