@@ -78,7 +78,7 @@ class Abstainer(Parameters):
         ``{"sensitivity": 0.85, "specificity": 0.80}``, which share one decision threshold.
     cost : Cost, optional
         Withhold where a person is cheaper than the mistake to be expected. Exactly one of
-        ``budget``, ``target`` and ``cost`` is given.
+        ``budget``, ``target`` and ``cost`` is given; or a target and the budget that caps it.
     confidence : float, optional
         Prove it: half of the labelled data is held out to certify the rule, and with a target
         the smallest abstention is returned that they certify with this confidence.
@@ -560,6 +560,8 @@ class Abstainer(Parameters):
         self._selection.check(metric)
         if self.confidence is not None:
             check_confidence(self.confidence)
+            if self.budget is not None and self.target is not None:
+                raise ArgumentError("`budget` caps no target that is certified.", "budget")
         elif self.prior_range is not None:
             raise ArgumentError(
                 "`prior_range` is for a certificate; pass `confidence` with it.",

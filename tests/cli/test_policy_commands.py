@@ -82,7 +82,7 @@ def test_a_certificate(abstain, clinic):
     ("arguments", "message"),
     [
         ((), "exactly one of --budget, --target, --cost; got none"),
-        (("--budget", "0.1", "--target", "0.9"), "got --budget and --target"),
+        (("--budget", "0.1", "--cost", "2"), "got --budget and --cost"),
         (("--budget", "1.5"), "must be a fraction"),
         (("--budget", "many"), "'many' is no number, such as 0.15 or 15%."),
         (("--budget", "0,15"), "write 0.15"),
@@ -162,3 +162,74 @@ def test_a_broken_policy_is_said(abstain, clinic):
     code, _, err = abstain("apply", "triage.json", "target.csv", "--scores", "logit")
     assert code == 1
     assert "not a whole JSON file" in err
+
+
+def test_a_rule_remembers_the_columns_it_was_made_from(abstain, clinic):
+    probabilities = {"score": 1 / (1 + np.exp(-clinic.scores_target)), "p_age": np.arange(1_000.0)}
+    validation = {"score": 1 / (1 + np.exp(-clinic.scores_val)), "ill": clinic.y_val}
+    write_columns(Path("v.csv"), validation)
+    write_columns(Path("b.csv"), probabilities | {"ill": clinic.y_target})
+    made = ("--label", "ill", "--scores", "score", "--metric", "auroc", "--budget", "0.1")
+    assert abstain("run", "v.csv", "b.csv", *made, "--policy", "rule.json")[0] == 0
+    assert Policy.load("rule.json").made_from == {"scores": "score", "label": "ill"}
+    for name, *more in (
+        ("apply",), ("apply", "--stream"), ("adapt", "--out", "new.json"), ("evaluate",),
+        ("report", "--validation", "v.csv", "--out", "page.html"),
+    ):  # fmt: skip
+        told = ("--scores", "score", *(("--label", "ill") if name == "evaluate" else ()))
+        code, out, err = abstain(name, "rule.json", "b.csv", *more)
+        assert code == 0, err
+        again = abstain(
+            name, "rule.json", "b.csv", *more, *told, *(["--force"] * ("--out" in more))
+        )
+        assert again[1] == out
+    assert Policy.load("new.json").made_from == {"scores": "score", "label": "ill"}
+    query = ("export", "rule.json", "--to", "sql", "--dialect", "duckdb", "--table", "t")
+    assert abstain(*query)[1] == abstain(*query, "--scores", "score")[1]
+    # Told otherwise, or where the column is not there, they are looked for as ever.
+    write_columns(Path("other.csv"), {"p_1": probabilities["score"]})
+    assert abstain("apply", "rule.json", "other.csv")[0] == 0
+    code, _, err = abstain("apply", "rule.json", "b.csv", "--scores", "p_*")
+    assert code == 1
+    assert "as a column does that names rows" in err or "probabilities lie within" in err
+
+
+def test_scores_that_nothing_explains_make_no_rule(abstain, clinic):
+    scores = ("--scores", "logit")
+    write_columns(Path("v.csv"), {"logit": clinic.scores_val, "ill": clinic.y_val})
+    write_columns(Path("b.csv"), {"logit": clinic.scores_target})
+    # As a model that was trained again has them.
+    write_columns(Path("retrained.csv"), {"logit": 0.5 * clinic.scores_target - 3})
+    run = (*scores, "--scale", "logits", "--label", "ill", "--metric", "auroc", "--budget", "0.1")
+    assert abstain("run", "v.csv", "b.csv", *run, "--policy", "rule.json")[0] == 0
+    assert abstain("adapt", "rule.json", "b.csv", "--out", "b.json")[0] == 0
+    code, out, err = abstain("adapt", "rule.json", "retrained.csv", "--out", "new.json")
+    assert code == 1
+    assert "no rule was written" in err
+    assert "Withheld" in out
+    assert not Path("new.json").exists()
+    assert abstain("adapt", "rule.json", "retrained.csv", "--out", "new.json", "--force")[0] == 0
+    assert Path("new.json").exists()
+
+
+def test_a_budget_caps_a_target(abstain, clinic):
+    write_columns(Path("v.csv"), {"logit": clinic.scores_val, "ill": clinic.y_val})
+    write_columns(Path("b.csv"), {"logit": clinic.scores_target})
+    run = ("run", "v.csv", "b.csv", "--scores", "logit", "--scale", "logits", "--label", "ill")
+    run = (*run, "--metric", "accuracy", "--calibration", "platt", "--json")
+    found = json.loads(abstain(*run, "--target", "0.95")[1])
+    needed = found["withheld"]
+    for budget, most in ((needed // 2, needed // 2), (needed + 100, needed)):
+        code, out, _ = abstain(*run, "--target", "0.95", "--budget", budget, "--policy", "p.json")
+        capped = json.loads(out)
+        assert code == 0
+        assert capped["withheld"] == most
+        assert capped["reached"] == pytest.approx(found["reached"]) or budget < needed
+        assert Policy.load("p.json").selection.target == 0.95
+        assert abstain("adapt", "p.json", "b.csv", "--force")[0] == 0
+        Path("p.json").unlink()
+    best = json.loads(abstain(*run, "--budget", needed // 2)[1])
+    code, out, _ = abstain(*run, "--target", "0.99999", "--budget", needed // 2)
+    assert code == 0
+    assert json.loads(out)["estimate"]["after"] == best["estimate"]["after"]
+    assert json.loads(out)["asked"]["targets"][0]["reached"] is False

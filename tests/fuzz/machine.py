@@ -26,14 +26,14 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 
 import abstain
-from abstain.exceptions import AbstainError
+from abstain.exceptions import AbstainError, ArgumentError
 
 #: Of CPU time, for one example; the first may compile, where nothing is warm.
 LIMIT = 10.0
 _WHILE_COMPILING = 90.0
 _PER_ROUND = 200
 _PACKAGE = str(Path(abstain.__file__).parent)
-_KINDS = (ValueError, TypeError, ImportError)
+_KINDS = (ValueError, TypeError, ImportError, ArgumentError)
 
 
 class Defect(AssertionError):  # noqa: N818 - named for the outcome

@@ -246,6 +246,7 @@ POLICY = Record(
         "selection?": Either(null=None, object=SELECTION),
         "shift?": Either(null=None, object=SHIFT),
         "source?": Either(null=None, object=SOURCE),
+        "made_from?": {"scores": LONG_NAME, "label": LONG_NAME},
         # Of the file, not of the policy.
         "sha256?": Text(64),
         "hmac_sha256?": Text(64),
@@ -372,9 +373,12 @@ def _selection(data: dict[str, Any], n_classes: int) -> Iterator[str]:
     found = data.get("selection")
     if found is None:
         return
-    given = [name for name in ("budget", "target", "cost") if found[name] is not None]
-    if len(given) != 1:
-        yield f"`selection` must have one of budget, target and cost; it has {len(given)}"
+    given = {name for name in ("budget", "target", "cost") if found[name] is not None}
+    if len(given) != 1 and given != {"budget", "target"}:
+        yield (
+            f"`selection` must have one of budget, target and cost, or a target within a budget; "
+            f"it has {len(given)}"
+        )
     cost = found["cost"]
     if cost is not None and cost["errors"] is not None and cost["value_of_metric"] is not None:
         yield "`selection.cost` must have errors or the value of the metric, not both"

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from abstain.cli import _options as option
+from abstain.cli._terminal import say
 
 
 @option.command("abstain apply triage.json batch.csv --scores p_ill --out out.csv")
@@ -148,7 +149,7 @@ def adapt(
     """Estimate the class proportions of BATCH and choose the region of POLICY again.
 
     BATCH holds recent rows; no labels are needed. Says what probably happened to them; if nothing
-    that was weighed explains their scores, do not use the adapted rule.
+    that was weighed explains their scores, no rule is written without --force.
     """
     outputs.check(rule.policy, batch, rule.key_file, table=False)
 
@@ -168,6 +169,16 @@ def adapt(
     changes = {"old_priors": old.priors, "old_withheld": withheld}
     found = facts(now.judged(assumption=new.assumption)) | changes | rows.remarks
     said = [*lines(found), "", f"The old rule would withhold {withheld:,} of these rows."]
+    outputs.stop_on_doubts(found, said)
+    explained = new.assumption is None or new.assumption.fits
+    if outputs.out is not None and not outputs.force and not explained:
+        option.emit(found, said, outputs.as_json)
+        say(
+            "abstain: nothing that was weighed explains the scores of these rows, as where the "
+            "model was trained again or measures otherwise; no rule was written. Make a new one "
+            "with `abstain run`, or add --force."
+        )
+        click.get_current_context().exit(1)
     with outputs.landing(found, said, "the rule") as place:
         if outputs.out is not None:
             new.save(place(outputs.out), key=rule.key)

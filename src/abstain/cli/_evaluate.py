@@ -48,7 +48,7 @@ def evaluate(
 
     policy = rule.load()
     rows = read_predictions(labelled, option.Columns(columns.scores), reading, rule=policy)
-    found = true_labels(labelled, columns, reading, rows.rows, policy.classes.tolist())
+    found = true_labels(labelled, columns, reading, rows.rows, policy)
     by = {}
     for name in columns.groups:
         column = text_columns(labelled, {"--group": name}, reading, rows.rows)[name]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import click
 
@@ -66,6 +66,12 @@ class Query:
         "--single", is_flag=True, help="The score columns are in single precision."
     )
 
+    def as_made(self, rule: Policy) -> Self:
+        """Return the query with the score columns the rule was made from, if none was said."""
+        if self.columns or rule.made_from is None:
+            return self
+        return replace(self, columns=(rule.made_from["scores"],))
+
     def check(self, kind: str, out: Path | None) -> None:
         """Refuse what is not enough, or of no use, for a kind of export."""
         needed = {"--dialect": self.dialect, "--table": self.table, "--scores": self.columns}
@@ -119,12 +125,14 @@ def export(rule: option.SavedRule, *, kind: str, query: Query, outputs: option.O
     the prediction, whether the row goes to a person, and the checksum of the rule. A file of
     Python has a function that decides about one row, and needs no package.
     """
-    query.check(kind, outputs.out)
     outputs.check(rule.policy, rule.key_file, table=False)
 
     from abstain._files import landing
 
     policy = rule.load()
+    if kind == "sql":
+        query = query.as_made(policy)
+    query.check(kind, outputs.out)
     columns = 1 if len(query.columns) == 1 else None
     if kind == "onnx":
         content = policy.to_onnx(columns=columns).SerializeToString()

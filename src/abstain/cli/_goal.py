@@ -97,7 +97,8 @@ class Goal:
     target: float | dict[str, float] | None = option_field(
         "--target",
         callback=check_with(_goal),
-        help="Withhold as few as reach this: 0.95, 95%, or sensitivity=0.85,specificity=0.80.",
+        help="Withhold as few as reach this: 0.95, 95%, or sensitivity=0.85,specificity=0.80; "
+        "with --budget no more than that.",
     )
     cost: float | list[float] | None = option_field(
         "--cost",
@@ -132,10 +133,11 @@ class Goal:
         """Return the keyword arguments of ``Abstainer`` that the options stand for."""
         amounts = {"--budget": self.budget, "--target": self.target, "--cost": self.cost}
         given = [name for name, value in amounts.items() if value is not None]
-        if len(given) != 1:
+        if len(given) != 1 and given != ["--budget", "--target"]:
             raise click.UsageError(
                 f"Give exactly one of --budget, --target, --cost; "
-                f"got {' and '.join(given) if given else 'none of them'}."
+                f"got {' and '.join(given) if given else 'none of them'}. "
+                f"A --budget may cap a --target."
             )
         cost: Any = None
         if self.cost is not None:

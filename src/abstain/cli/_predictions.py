@@ -363,6 +363,7 @@ def prediction_files(
             f"Parquet."
         )
     names = column_names(files[0], reading)
+    columns = columns.as_made(rule, names)
     scores = score_columns(files[0], names, columns, reading, scale=scale, rule=rule)
     return PredictionFiles(path, files, names, scores, columns, reading)
 

@@ -4,13 +4,19 @@
 
 from __future__ import annotations
 
+import fnmatch
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import click
+from click.core import ParameterSource
 
 from abstain.cli._values import FILE, check_with, option_field
+
+if TYPE_CHECKING:
+    from abstain import Policy
 
 Missing = Literal["refer", "drop", "error"]
 
@@ -212,6 +218,20 @@ class Columns:
         help="A column of BATCH with the true label where it is known, and nothing elsewhere; "
         "these rows are not withheld.",
     )
+
+    def as_made(self, rule: Policy | None, names: Sequence[str]) -> Self:
+        """Return the columns that a rule was made from, where they are there and none was said."""
+        made_from = None if rule is None else rule.made_from
+        context = click.get_current_context(silent=True)
+        if made_from is None or context is None:
+            return self
+        told: dict[str, Any] = {
+            name: column
+            for name, column in made_from.items()
+            if context.get_parameter_source(name) is ParameterSource.DEFAULT
+            and fnmatch.filter(names, column)
+        }
+        return replace(self, **told)
 
     @property
     def of_batch(self) -> Self:

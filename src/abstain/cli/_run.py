@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from abstain.cli import _options as option
 from abstain.cli._goal import Goal, goal_options
+from abstain.cli._terminal import say
 from abstain.cli._values import signing_key
 
 if TYPE_CHECKING:
-    from abstain import Abstainer
+    from abstain import Abstainer, Policy
     from abstain.cli._predictions import Predictions
 
 
@@ -70,7 +73,9 @@ def run(
     abstainer = _fitted(source, goal, columns.positive, parameters)
     classes = abstainer.classes_
     decisions = abstainer.decide(new.scores_for(classes), **new.unscored_and_known(classes))
+    decisions = replace(decisions, policy=_with_columns(decisions.policy, columns))
     found = facts(decisions) | new.remarks
+    _stop_short(found, lines(found), goal, outputs)
     page = None if outputs.report is None else page_about(decisions, new, source)
     if page is not None:
         found["back_test"] = back_test_of(page)
@@ -80,6 +85,25 @@ def run(
             decisions.policy.save(place(outputs.policy), key=key)
         if page is not None:
             page.save(place(Path(str(outputs.report))))
+
+
+def _with_columns(policy: Policy, columns: option.Columns) -> Policy:
+    """Return the rule with what its columns are called, for commands that take it up again."""
+    return replace(policy, made_from={"scores": columns.scores, "label": str(columns.label)})
+
+
+def _stop_short(
+    found: dict[str, Any], lines: list[str], goal: Goal, outputs: option.Outputs
+) -> None:
+    """Where the estimate does not reach the target, print what is there and exit 1."""
+    targets = found["asked"]["targets"] or []
+    if goal.budget is None and not all(one["reached"] for one in targets):
+        option.emit(found, lines, outputs.as_json)
+        say(
+            "abstain: the target is not reached on these rows; nothing was written. Ask for less, "
+            "or add --budget for what is best within it."
+        )
+        click.get_current_context().exit(1)
 
 
 def _fitted(
@@ -105,7 +129,7 @@ def _streamed(
     """Do the same about rows that are never in memory all at once."""
     from threading import Lock
 
-    from abstain.cli._first_pass import StreamChoice, choice_of, first_pass
+    from abstain.cli._first_pass import StreamChoice, choice_of, first_pass, stream_lines
     from abstain.cli._predictions import prediction_files, read_validation
     from abstain.cli._streaming import StreamedRun
     from abstain.cli._tables import found_files
@@ -126,6 +150,9 @@ def _streamed(
 
         merging = Lock()
         seen = first_pass(stream, abstainer.classes_, look)
-        return choice_of(abstainer.decide_summary(summaries[0]), seen, stored=False)
+        policy = _with_columns(abstainer.decide_summary(summaries[0]), columns)
+        chosen = choice_of(policy, seen, stored=False)
+        _stop_short(chosen.found, stream_lines(chosen.found), goal, outputs)
+        return chosen
 
     StreamedRun(stream, outputs, tuple(found_files(validation)), key).run(choose)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,9 @@ from abstain.cli._tables import (
     missing_column,
 )
 from abstain.cli._terminal import in_a_line
+
+if TYPE_CHECKING:
+    from abstain import Policy
 
 _EMPTY = {"", "na", "n/a", "nan", "null", "none", "<na>"}
 
@@ -76,7 +79,7 @@ class TrueLabels:
 
 
 def true_labels(
-    file: Path, columns: Columns, reading: Reading, rows: IntArray | None, classes: Sequence[Any]
+    file: Path, columns: Columns, reading: Reading, rows: IntArray | None, rule: Policy
 ) -> TrueLabels:
     """Return the labels of rows, from their own table or joined from another file by id.
 
@@ -90,11 +93,13 @@ def true_labels(
         What the user said about the files.
     rows : ndarray of int or None
         The positions of the rows, where those are not all.
-    classes : sequence
-        The labels of the rule.
+    rule : Policy
+        The rule, for its classes, and for the column that it had the labels from.
     """
-    label, identifier, labels = str(columns.label), columns.identifier, columns.labels
-    where, without_row = file, 0
+    classes, labels = rule.classes.tolist(), columns.labels
+    where, without_row = file if labels is None else labels, 0
+    columns = columns.as_made(rule, column_names(found_files(where)[0], reading))
+    label, identifier = str(columns.label), columns.identifier
     if labels is None or identifier is None:
         found = text_columns(file, {"--label": label}, reading, rows)[label]
     else:
@@ -109,7 +114,6 @@ def true_labels(
         without_row = sum(
             one not in present and not _is_empty(text, classes) for one, text in known.items()
         )
-        where = labels
     codes = _columns_of(found, classes, label, where)
     labelled = codes >= 0
     if not labelled.any():

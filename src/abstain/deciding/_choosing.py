@@ -82,7 +82,7 @@ def choose(given: Given, shift: ShiftEvidence, now: BatchSummary, batch: Batch) 
     if given.proof is not None:
         return _certified(given, given.proof, shift, now)
     if given.selection.target is not None:
-        return _surely_reached(given, shift, now)
+        return _reached_within(given, shift, now)
     return Chosen(_selected(given, shift, now))
 
 
@@ -156,6 +156,23 @@ def _certified(given: Given, proof: Proof, shift: ShiftEvidence, now: BatchSumma
     return Chosen(choice, certify(evidence, confidence=proof.confidence, classes=given.classes))
 
 
+def _reached_within(given: Given, shift: ShiftEvidence, now: BatchSummary) -> Chosen:
+    """Withhold for the target, or what is best within the budget where the target takes more."""
+    selection = given.selection
+    if selection.budget is None:
+        return _surely_reached(given, shift, now)
+    alone = replace(selection, budget=None)
+    try:
+        found = _surely_reached(replace(given, selection=alone), shift, now)
+        used = given.metric.point_on(now, found.choice).withheld
+    except TargetUnreachable:
+        used = np.inf
+    if used <= selection.capacity(now) + WEIGHT_TOLERANCE * now.total:
+        return found
+    best = Chosen(_selected(replace(given, selection=replace(selection, target=None)), shift, now))
+    return replace(best, reached=_sureness(given, best.choice, shift, now)[0])
+
+
 def _surely_reached(given: Given, shift: ShiftEvidence, now: BatchSummary) -> Chosen:
     """Withhold more until the interval reaches the target; else the surest, and say how sure.
 
@@ -169,15 +186,7 @@ def _surely_reached(given: Given, shift: ShiftEvidence, now: BatchSummary) -> Ch
     chosen = surest = Chosen(_selected(given, shift, now), reached=-1.0)
     searched: Memory = {}
     for _ in range(_RAISES):
-        short, reached, weight = {}, np.ones(1), np.ones(1)
-        for name, goal in goals.items():
-            drawn = drawn_choice(
-                goal.metric, now, chosen.choice, replicates=shift.replicates, seed=given.seed
-            )
-            short[name] = goal.shortfall(drawn.estimate(given.level).after.interval)
-            reached = reached * goal.reached(drawn.after)
-            weight = np.where(np.isfinite(reached), drawn.weight, 0.0)
-        sure = float(np.average(np.nan_to_num(reached), weights=weight)) if weight.any() else 0.0
+        sure, short = _sureness(given, chosen.choice, shift, now)
         chosen = replace(chosen, reached=sure)
         if max(short.values()) <= 0:
             return chosen
@@ -203,3 +212,19 @@ def _surely_reached(given: Given, shift: ShiftEvidence, now: BatchSummary) -> Ch
             break
         raised, chosen = more, Chosen(choice)
     return surest
+
+
+def _sureness(
+    given: Given, choice: Choice, shift: ShiftEvidence, now: BatchSummary
+) -> tuple[float, dict[str, float]]:
+    """Return how probably a choice reaches the target, and by how much each goal is missed."""
+    short, reached, weight = {}, np.ones(1), np.ones(1)
+    for name, goal in goals_of(given.selection.target or 0.0, given.metric).items():
+        drawn = drawn_choice(
+            goal.metric, now, choice, replicates=shift.replicates, seed=given.seed
+        )
+        short[name] = goal.shortfall(drawn.estimate(given.level).after.interval)
+        reached = reached * goal.reached(drawn.after)
+        weight = np.where(np.isfinite(reached), drawn.weight, 0.0)
+    sure = float(np.average(np.nan_to_num(reached), weights=weight)) if weight.any() else 0.0
+    return sure, short

@@ -145,6 +145,9 @@ class Policy:
         The positive class; None for more than two, or where neither is known to be it.
     columns : ndarray of shape (n_classes,)
         The label of each score column of an array; the classes when not given.
+    made_from : dict or None
+        What the columns of the tables are called that it was made from, where it was made on the
+        command line: ``scores``, a name or a pattern with ``*``, and ``label``.
     """
 
     classes: NDArray[Any]
@@ -164,6 +167,7 @@ class Policy:
     version: str = abstain.__version__
     positive: Any = None
     columns: NDArray[Any] = None  # type: ignore[assignment]
+    made_from: Mapping[str, str] | None = None
     # Of a policy that was loaded, the checksum of its file; no copy with changes has it.
     _loaded: str | None = field(default=None, init=False, repr=False)
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 def to_plain(policy: Policy) -> dict[str, Any]:
     """Return a policy as plain data."""
+    made_from = {} if policy.made_from is None else {"made_from": dict(policy.made_from)}
     return {
         "format": FORMAT,
         "schema_version": SCHEMA_VERSION,
@@ -40,6 +41,7 @@ def to_plain(policy: Policy) -> dict[str, Any]:
         "selection": _optional(policy.selection),
         "shift": shift.to_dict(policy.shift),
         "source": _optional(policy.source),
+        **made_from,
     }
 
 
@@ -67,6 +69,7 @@ def from_plain(data: dict[str, Any]) -> dict[str, Any]:
         "selection": selection,
         "shift": shift.from_dict(data.get("shift")),
         "source": _read_optional(LabelledSummary, data.get("source")),
+        "made_from": data.get("made_from"),
         "created": data["created"],
         "version": data["library_version"],
     }

@@ -48,7 +48,8 @@ class Selection:
     budget : float or int, optional
         The largest fraction, or count, that may be withheld.
     target : float or dict, optional
-        The value of the metric to reach with as few withheld as possible.
+        The value of the metric to reach with as few withheld as possible; with a budget, with no
+        more than that, and then what is best within it where the target takes more.
     cost : Cost, optional
         What abstaining and errors cost.
     score : str or callable, optional
@@ -76,10 +77,11 @@ class Selection:
     def check(self, metric: Metric) -> None:
         """Raise if the parameters do not go together or are not what they should be."""
         given = [name for name in ("budget", "target", "cost") if getattr(self, name) is not None]
-        if len(given) != 1:
+        if len(given) != 1 and given != ["budget", "target"]:
             raise ArgumentError(
                 f"Pass exactly one of `budget`, `target`, `cost`; "
-                f"got {' and '.join(given) if given else 'none of them'}.",
+                f"got {' and '.join(given) if given else 'none of them'}. A budget may cap a "
+                f"target.",
                 given[0] if given else "budget",
                 ways=[Way("", python="pass exactly")],
             )
@@ -279,13 +281,15 @@ class Selection:
 
     def describe(self) -> str:
         """Say in a few words how much was to be withheld."""
+        text = ""
         if self.budget is not None:
             share = 0 < self.budget < 1 and not isinstance(self.budget, int)
             text = f"a budget of {f'{self.budget:.4g} of the rows' if share else self.budget}"
-        elif self.target is not None:
+        if self.target is not None:
             goals = self.target if isinstance(self.target, Mapping) else {"": self.target}
-            text = "a target of " + ", ".join(f"{key} {goals[key]:g}".strip() for key in goals)
-        else:
+            asked = "a target of " + ", ".join(f"{key} {goals[key]:g}".strip() for key in goals)
+            text = asked if self.budget is None else f"{asked}, within {text}"
+        if self.cost is not None:
             text = "least cost"
         if self.score is None:
             return text
