@@ -115,7 +115,8 @@ def _of_relation(relation: Any, columns: Sequence[str] | None, rows: int) -> Ite
 
 
 def _fetched(relation: Any, rows: int) -> Any:
-    fetch = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
+    # By its newest name, and by the one that DuckDB had before.
+    fetch = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
     return fetch(rows)
 
 

@@ -324,9 +324,9 @@ class Policy:
         Examples
         --------
         >>> from abstain import Abstainer
-        >>> policy = Abstainer("accuracy", budget=0.2, calibration="identity").fit(
-        ...     [0.1, 0.4, 0.6, 0.9], ["well", "ill", "well", "ill"], positive="ill"
-        ... ).decide([0.2, 0.5, 0.5, 0.8, 0.9]).policy
+        >>> abstainer = Abstainer("accuracy", budget=0.2, calibration="identity", positive="ill")
+        >>> fitted = abstainer.fit([0.1, 0.4, 0.6, 0.9], ["well", "ill", "well", "ill"])
+        >>> policy = fitted.decide([0.2, 0.5, 0.5, 0.8, 0.9]).policy
         >>> decided = policy.apply_one({"id": 17, "p_ill": 0.8})
         >>> decided["abstain"], decided["prediction"]
         (False, 'ill')
