@@ -85,13 +85,33 @@ def test_nor_with_weights(n_classes, metric):
 
 @pytest.mark.filterwarnings("ignore::abstain.exceptions.AssumptionWarning")
 @pytest.mark.parametrize(
-    ("metric", "by"),
-    [("accuracy", 1e-15), ("auroc", MOVED), ("sensitivity@specificity=0.9", MOVED)],
+    ("n_classes", "metric", "digits"),
+    [
+        (2, "accuracy", 1),
+        (2, "auroc", 1),
+        (2, "sensitivity@specificity=0.9", 1),
+        (2, "kappa", 2),
+        (10, "accuracy", 1),
+        (10, "kappa:quadratic", 2),
+    ],
 )
-def test_nor_where_rounded_logits_tie_but_for_their_last_digit(metric, by):
-    """0.3 - 0.1 is not 0.5 - 0.3 to the last digit, nor what a processor makes of them."""
-    logits, y = logits_of(2, digits=1)
-    found = largest_moves(figures(logits, y, metric), figures(moved(logits, by), y, metric))
+def test_nor_where_rounded_logits_tie_but_for_their_last_digit(n_classes, metric, digits):
+    """0.3 - 0.1 is not 0.5 - 0.3 to the last digit, and equal logits are so no more either."""
+    logits, y = logits_of(n_classes, digits)
+    up_or_down = np.random.default_rng(1).choice([-1, 1], logits.shape)
+    untied = logits * (1 + MOVED * up_or_down)
+    found = largest_moves(figures(logits, y, metric), figures(untied, y, metric))
+    assert max(found.values()) <= MOST, found
+
+
+@pytest.mark.filterwarnings("ignore::abstain.exceptions.AssumptionWarning")
+@pytest.mark.parametrize(
+    ("n_classes", "metric"), [(2, "accuracy"), (2, "auroc"), (10, "f1:macro")]
+)
+def test_nor_by_single_precision_and_back(n_classes, metric):
+    logits, y = logits_of(n_classes)
+    back = logits.astype(np.float32).astype(np.float64)
+    found = largest_moves(figures(logits, y, metric), figures(back, y, metric))
     assert max(found.values()) <= MOST, found
 
 

@@ -32,7 +32,7 @@ from abstain._inputs import (
     read_scores,
     to_native_frame,
 )
-from abstain._numerics import plain
+from abstain._numerics import highest_of_rows, plain
 from abstain.calibration import Calibrator
 from abstain.deciding import (
     Given,
@@ -353,9 +353,10 @@ def _predicted(
 
 
 def _highest(raw: FloatArray) -> IntArray:
-    highest: IntArray = raw.argmax(axis=1)
-    # Of two classes the positive one, where both are as high.
-    return highest if raw.shape[1] > 2 else (raw[:, 1] >= raw[:, 0]).astype(np.intp)
+    """Return the column that is highest; of two the positive one, where both are as high."""
+    if raw.shape[1] > 2:
+        return highest_of_rows(raw)[0]
+    return 1 - highest_of_rows(raw[:, ::-1])[0]
 
 
 def _nothing(n: int) -> Mask:

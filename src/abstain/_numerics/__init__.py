@@ -7,6 +7,7 @@ from abstain._numerics._edges import ROUNDING as ROUNDING
 from abstain._numerics._edges import clear_edge as clear_edge
 from abstain._numerics._edges import cuts_between as cuts_between
 from abstain._numerics._edges import first_of_kind as first_of_kind
+from abstain._numerics._edges import highest_of_rows as highest_of_rows
 from abstain._numerics._edges import kind_width as kind_width
 from abstain._numerics._edges import kinds as kinds
 from abstain._numerics._newton import Local as Local

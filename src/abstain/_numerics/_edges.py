@@ -20,6 +20,8 @@ ROUNDING = 1e-12
 # Log-odds that are nearer to each other are the same but for rounding.
 _SAME = 100 * ROUNDING
 _VERY_MANY = 1_000_000
+# Scores of a row that are nearer to each other are as high as each other.
+_AS_HIGH = 1e-9
 
 
 def kind_width(p: Any) -> Any:
@@ -47,6 +49,13 @@ def kinds(p: FloatArray) -> IntArray:
     numbers = np.empty(len(p), dtype=np.intp)
     numbers[order] = np.cumsum(first_of_kind(p[order]))
     return numbers
+
+
+def highest_of_rows(values: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the first column of each row that is highest but for rounding, and the highest."""
+    top: FloatArray = values.max(axis=1)
+    as_high = values >= (top - _AS_HIGH * np.maximum(np.abs(top), 1.0))[:, None]
+    return as_high.argmax(axis=1), top
 
 
 def cuts_between(p: FloatArray, wanted: FloatArray) -> FloatArray:

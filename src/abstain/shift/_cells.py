@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._numerics import first_of_kind
+from abstain._numerics import first_of_kind, highest_of_rows
 from abstain.summaries import BatchSummary, LabelledSummary
 
 # Cells: at most, and rows that each should have.
@@ -18,8 +18,6 @@ _MOST_CELLS = 24
 _ROWS_PER_CELL = 10
 # Where between two kinds of rows a cut lies: not where a grid of scores would have one more.
 _GOLDEN = 0.6180339887498949
-# Probabilities nearer than this to the highest of their row tie with it.
-_TIED = 1e-9
 _MOST_SORTED = 65_536
 # Scores are compared in steps of this much of the log-odds, up to so many steps.
 _STEP = 0.5
@@ -55,7 +53,7 @@ class Cells:
         """Return cells of about evenly many validation rows of each likeliest class."""
         proba, k = source.proba, source.proba.shape[1]
         weight = source.counts
-        best, top = _likeliest(proba)
+        best, top = highest_of_rows(proba)
         here = [np.flatnonzero(best == j) for j in range(k)]
         heavy = np.array([weight[rows].sum() for rows in here])
         most = max(_MOST_CELLS, 2 * k) / max(np.count_nonzero(heavy), 1)
@@ -111,7 +109,7 @@ class Cells:
             near = np.flatnonzero(steps[step + 1] != found)
             found[near] = np.searchsorted(self.cuts[0], p[near], side="right")
             return found
-        best, top = _likeliest(proba)
+        best, top = highest_of_rows(proba)
         cell = self.first[best]
         for j, cuts in enumerate(self.cuts):
             if len(cuts):
@@ -146,7 +144,7 @@ def share_unseen(source: LabelledSummary, rows: FloatArray, weight: FloatArray) 
 
 def _spread_out(proba: FloatArray, weight: FloatArray) -> FloatArray:
     """Return the weight at each step of the log-odds, a row's on the two that it is between."""
-    best, top = _likeliest(proba)
+    best, top = highest_of_rows(proba)
     odds = np.log(np.maximum(top, _SMALLEST) / np.maximum(1 - top, _SMALLEST))
     # Of many classes the likeliest may be improbable.
     place = np.clip(odds / _STEP + _FARTHEST / 4, 0.0, _FARTHEST + _FARTHEST / 4)
@@ -157,14 +155,6 @@ def _spread_out(proba: FloatArray, weight: FloatArray) -> FloatArray:
     for step, part in ((below, 1 - (place - below)), (below + 1, place - below)):
         found += np.bincount(side * size + step, weights=weight * part, minlength=2 * size)
     return found.reshape(2, size)
-
-
-def _likeliest(proba: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return each row's likeliest class, the first of those that tie, and its probability."""
-    top = proba.max(axis=1)
-    if proba.shape[1] == 2:
-        return (proba[:, 1] > 0.5 + _TIED).astype(np.intp), top
-    return (proba >= (1 - _TIED) * top[:, None]).argmax(axis=1), top
 
 
 def _quantile_cuts(

@@ -24,6 +24,7 @@ from abstain._kernels.bins import (
     empty_cells,
     merge_cells,
 )
+from abstain._numerics import kind_width
 from abstain.summaries._atoms import Atoms
 from abstain.summaries._fixed import UNIT, FixedWeights
 from abstain.summaries._summary import BatchSummary, BinarySummary, RowSummary
@@ -130,8 +131,14 @@ class Bins:
         above = at >= len(_BEGIN)
         outer = np.where(above, N_BINS - 1 - at, at)
         mass = weight * _BEGIN[outer] + steps * (_WIDTH[outer] / PARTS)
+        mass = np.where(above, weight - mass, mass)
+        # Rows of a kind may lie on both sides of an edge, such as that at 0.5.
+        apart = np.ones(len(at), dtype=np.bool_)
+        np.greater(high[1:] - low[:-1], kind_width(low[:-1]), out=apart[1:])
+        first = np.flatnonzero(apart)
+        low = low[first]
         upper = np.append(low[1:], np.nextafter(high[-1:], 2.0))
-        return Atoms(low, weight, np.where(above, weight - mass, mass), upper)
+        return Atoms(low, np.add.reduceat(weight, first), np.add.reduceat(mass, first), upper)
 
     @property
     def points(self) -> FloatArray:

@@ -15,7 +15,7 @@ import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.proportions import adapted
-from abstain._numerics import cuts_between
+from abstain._numerics import cuts_between, highest_of_rows
 
 # Levels of certainty at which rows of two classes are joined.
 _LEVELS = 512
@@ -75,8 +75,8 @@ class LabelledSummary:
 
     def cells(self, proba: FloatArray) -> IntArray:
         """Return the cell of each row: its most probable class and how certain that is."""
-        level = np.searchsorted(self.edges, proba.max(axis=1))
-        cells: IntArray = proba.argmax(axis=1) * (len(self.edges) + 1) + level
+        column, top = highest_of_rows(proba)
+        cells: IntArray = column * (len(self.edges) + 1) + np.searchsorted(self.edges, top)
         return cells
 
     def compact(self) -> Self:
