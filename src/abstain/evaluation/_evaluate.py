@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import starmap
 from typing import Any
@@ -44,7 +44,6 @@ from abstain.evaluation._risk_coverage import RiskCoverage, risk_coverage
 from abstain.exceptions import AssumptionWarning, warn_user
 from abstain.metrics import SHARES, CellShare, Metric
 
-_AT_THRESHOLD = "At the rule's own threshold"
 _AGAINST = ("on all", "on the kept", "as estimated of the kept")
 _NOT_DEFINED = (float("nan"), float("nan"))
 
@@ -194,59 +193,61 @@ class Evaluation:
         return to_native_frame(columns, like=None, carried=())
 
     def _repr_html_(self) -> str:
-        rows = [
-            (
-                name
-                if label is None
-                else f"{name} [{f'{grouping(label)} {label_text(label)}'.strip()}]",
-                f"{found.n:,}",
-                words.share(found.abstention_rate),
-                *(words.number(value) for value in (found.all, found.kept, found.withheld)),
-            )
-            for label, by_metric in [(None, self.realised), *self.groups.items()]
-            for name, found in by_metric.items()
-        ]
-        own, curve = self.realised[self.metric], self.risk_coverage
-        against = [
-            ("all rows", self.estimated_before, own.all),
-            ("kept rows", self.estimated_after, own.kept),
+        parts = [
+            sentence(title) * bool(title) + table(rows[0], rows[1:])
+            for title, rows in self._tables()
         ]
         return block(
             "Evaluation",
             f"of decisions for {self.metric}, against labels{self._of_positive}",
-            table(("", "rows", "referred", "all", "kept", "withheld"), rows),
-            sentence(f"{self.metric}, as estimated without labels:"),
-            table(
-                ("", "estimate", "interval", "realised", ""),
-                [
-                    (
-                        name,
-                        words.number(said.value),
-                        words.span(said.interval),
-                        words.number(realised),
-                        _said(said, realised).removeprefix(", "),
-                    )
-                    for name, said, realised in against
-                ],
-            ),
-            sentence(_AT_THRESHOLD) if self.at_threshold else "",
-            table(("", *_AGAINST), self._threshold_rows()) if self.at_threshold else "",
-            sentence(f"AURC {curve.aurc:.4f}, AUGRC {curve.augrc:.4f}", soft=True),
+            *parts,
+            sentence(self._areas(), soft=True),
             next_steps(".to_frame()", "print(evaluation.to_text())"),
         )
 
+    def _areas(self) -> str:
+        curve = self.risk_coverage
+        return (
+            f"risk and coverage: AURC {curve.aurc:.4f}, AUGRC {curve.augrc:.4f}, "
+            f"excess-AURC {curve.excess_aurc:.4f}"
+        )
+
+    def _tables(self) -> Iterator[tuple[str, list[list[str]]]]:
+        """Yield what there is to say: what is above a table, and its rows with their head."""
+        own, numbers = self.realised[self.metric], ["rows", "withheld"]
+        heads = [f"on all ({words.percent(own.level)} interval)", "on the kept", "on the withheld"]
+        main = [_cells(name, found) for name, found in self.realised.items()]
+        yield "", [["", *numbers, *heads], *main]
+        if self.at_threshold:
+            said = f" ({self.metric} above is at the best threshold of these rows)"
+            title = "At the rule's own threshold" + (said if "@" in self.metric else "")
+            yield title, [["", *_AGAINST], *self._threshold_rows()]
+        for name in dict.fromkeys(grouping(label) for label in self.groups):
+            several = ["metric"] if len(self.realised) > 1 else []
+            rows = [
+                [label_text(label), *([metric] if several else []), *_cells("", found)[1:]]
+                for label, by_metric in self.groups.items()
+                if grouping(label) == name
+                for metric, found in by_metric.items()
+            ]
+            yield "", [[f"by {name}" if name else "by group", *several, *numbers, *heads], *rows]
+        rows = [["", "estimated", ""]]
+        both = (self.estimated_before, own.all), (self.estimated_after, own.kept)
+        for name, (guess, true) in zip(("all", "kept"), both, strict=True):
+            rows.append([name, str(guess), f"realised {words.number(true)}{_said(guess, true)}"])
+        yield f"{self.metric}, estimated without labels against realised", rows
+
     def _threshold_rows(self) -> list[list[str]]:
         """Return what the rule's own predictions were worth, and what had been estimated."""
-        rows = []
-        said = self.estimated_at_threshold
+        rows, said = [], self.estimated_at_threshold
         for name, found in self.at_threshold.items():
             parts = [(found.all, found.all_interval), (found.kept, found.kept_interval)]
             after = EstimatedValue.undefined(found.level)
             if said is not None:
                 after = (said.missed if name == "missed" else said.shares[name]).after
-            parts.append((after.value, after.interval))
             write = count_in_words if name == "missed" else words.estimate
-            rows.append([SHARES_IN_WORDS.get(name, name), *starmap(write, parts)])
+            cells = starmap(write, [*parts, (after.value, after.interval)])
+            rows.append([SHARES_IN_WORDS.get(name, name), *cells])
         return rows
 
     @property
@@ -262,41 +263,13 @@ class Evaluation:
         )
 
     def to_text(self) -> str:
-        """Return the evaluation as a table for people."""
-        own, curve = self.realised[self.metric], self.risk_coverage
-        level = f"{words.percent(own.level)} interval"
-        lines = [f"Positive class: {self.positive}", ""] if self.positive is not None else []
-        head = ["", "rows", "withheld", f"on all ({level})", "on the kept", "on the withheld"]
-        lines += aligned(
-            [head, *(_cells(name, found) for name, found in self.realised.items())], right={1, 2}
-        )
-        for name in dict.fromkeys(grouping(label) for label in self.groups):
-            several = [""] if len(self.realised) > 1 else []
-            rows = [
-                [label_text(label), *([metric] if several else []), *_cells("", found)[1:]]
-                for label, by_metric in self.groups.items()
-                if grouping(label) == name
-                for metric, found in by_metric.items()
-            ]
-            first = [f"by {name}" if name else "by group", *several, *head[1:]]
-            numbers = {1 + len(several), 2 + len(several)}
-            lines += ["", *aligned([first, *rows], right=numbers)]
-        if self.at_threshold:
-            rows = [["", *_AGAINST], *self._threshold_rows()]
-            lines += ["", _AT_THRESHOLD, *(f"  {line}" for line in aligned(rows))]
-            if "@" in self.metric:
-                lines.append(f"  ({self.metric} above is at the best threshold of these rows)")
-        lines += [
-            "",
-            f"{self.metric}, estimated without labels against realised",
-            f"  all   {self.estimated_before}   "
-            f"realised {words.number(own.all)}{_said(self.estimated_before, own.all)}",
-            f"  kept  {self.estimated_after}   "
-            f"realised {words.number(own.kept)}{_said(self.estimated_after, own.kept)}",
-            f"risk and coverage: AURC {curve.aurc:.4f}, AUGRC {curve.augrc:.4f}, "
-            f"excess-AURC {curve.excess_aurc:.4f}",
-        ]
-        return "\n".join(lines)
+        """Return the evaluation as tables for people."""
+        parts = [] if self.positive is None else [f"Positive class: {self.positive}"]
+        for title, rows in self._tables():
+            right = {k for k, head in enumerate(rows[0]) if head in ("rows", "withheld")}
+            lines = aligned(rows, right=right)
+            parts.append("\n".join([title, *(f"  {line}" for line in lines)] if title else lines))
+        return "\n\n".join([*parts, self._areas()])
 
 
 def evaluate(

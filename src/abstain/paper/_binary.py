@@ -6,12 +6,10 @@ Ten models, three trials each; the seeds are the paper's (its Section 6 and Tabl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from abstain._inputs import FloatArray, IntArray
@@ -34,134 +32,76 @@ METHODS = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class _Predictions:
-    """Logits of the positive class by model, and labels."""
+class _Binary:
+    """The predictions of a data set, read from its two files, and the trials that are made of it.
 
-    valid_logits: NDArray[np.float32]
-    valid_labels: IntArray
-    test_logits: NDArray[np.float32]
-    test_labels: IntArray
-    draws: NDArray[np.float16]
+    Under label shift validation and test set are bootstrapped, and one test row in three is
+    positive. A task of several, on a last axis, is without: one half of its test set is to
+    calibrate on, the other to judge by.
+    """
 
-    @classmethod
-    def read(cls, folder: Path, name: str, task: int | None = None) -> _Predictions:
-        """Read the two files of a data set; a last axis of tasks holds more than one."""
+    def __init__(self, folder: Path, *, name: str, task: int | None = None) -> None:
         tail = () if task is None else (None,)
-        stored = read_arrays(
-            folder / f"{name}.npz",
-            {
-                "valid_logits": (N_MODELS, None, *tail),
-                "valid_labels": (None, *tail),
-                "test_logits": (N_MODELS, None, *tail),
-                "test_labels": (None, *tail),
-            },
-        )
-        n_test = len(stored["test_labels"])
-        draws = {"test_mc_logits": (N_MODELS, None, n_test, *tail)}
-        stored |= read_arrays(folder / f"{name}_mc.npz", draws)
-        if task is not None:
-            stored = {key: array[..., task] for key, array in stored.items()}
-        for labels in ("valid_labels", "test_labels"):
-            stored[labels] = stored[labels].astype(np.intp)
-        return cls(draws=stored.pop("test_mc_logits"), **stored)
-
-    def trial(
-        self,
-        model: int,
-        rows: IntArray,
-        *,
-        prepare: Prepare,
-        default: Callable[[], Prepare],
-        y_val: IntArray,
-        proba_val: FloatArray,
-        seed: int,
-    ) -> Trial:
-        return Trial(
-            y=self.test_labels[rows],
-            logits=self.test_logits[model][rows].astype(np.float64),
-            prepare=prepare,
-            prepare_default=default,
-            y_val=y_val,
-            proba_val=proba_val,
-            draws=lambda: (draw[rows].astype(np.float64) for draw in self.draws[model]),
-            seed=seed,
-        )
-
-
-class _Shifted:
-    """Bootstraps of the validation and test sets; the test set has one positive in three."""
-
-    def __init__(self, folder: Path, *, name: str) -> None:
-        self._predictions = _Predictions.read(folder, name)
+        layout: dict[str, tuple[int | None, ...]] = {}
+        for side in ("valid", "test"):
+            layout[f"{side}_logits"] = (N_MODELS, None, *tail)
+            layout[f"{side}_labels"] = (None, *tail)
+        stored = read_arrays(folder / f"{name}.npz", layout)
+        drawn = (N_MODELS, None, len(stored["test_labels"]), *tail)
+        stored |= read_arrays(folder / f"{name}_mc.npz", {"test_mc_logits": drawn})
+        self._stored = stored if task is None else {k: v[..., task] for k, v in stored.items()}
+        self._shifted = task is None
 
     def trials(self, repeat: int) -> Iterator[tuple[str, Trial]]:
-        """Return the adapted and the unadapted trial."""
-        data = self._predictions
+        """Return the trial of each preparation."""
         model, trial = divmod(repeat, 3)
-        rng = np.random.RandomState(trial * 100 + model * 10)
-        n = len(data.valid_labels)
-        bootstrap = rng.choice(n, size=n, replace=True)
-        positives = rng.choice(np.flatnonzero(data.test_labels == 1), size=n // 3, replace=True)
-        negatives = rng.choice(
-            np.flatnonzero(data.test_labels == 0), size=n - len(positives), replace=True
-        )
-        rows = np.concatenate([negatives, positives])
-        logits_val = data.valid_logits[model][bootstrap].astype(np.float64)
-        y_val = data.valid_labels[bootstrap]
-        logits = data.test_logits[model][rows].astype(np.float64)
-        platt = _platt(logits_val, y_val)
+        side, own, rows = self._drawn(np.random.RandomState(trial * 100 + model * 10))
+        logits_val, y_val = self._rows(side, model, own)
+        logits, y = self._rows("test", model, rows)
+        platt, draws = _platt(logits_val, y_val), self._stored["test_mc_logits"][model]
         default = DefaultCalibration(logits_val, y_val, logits)
-        preparations = {"adapted": adapted(platt, logits_val, logits), "unadapted": platt}
-        for prepared, prepare in preparations.items():
+        # How logits are prepared, how by default, and how those of the validation rows are.
+        ways: dict[str, tuple[Prepare, Callable[[], Prepare], Prepare]] = {
+            "calibrated": (platt, default.unadapted, platt),
+            "uncalibrated": (_raw, lambda: _raw, _raw),
+        }
+        if self._shifted:
+            ways = {
+                "adapted": (adapted(platt, logits_val, logits), default.adapted, platt),
+                "unadapted": (platt, default.unadapted, platt),
+            }
+        for prepared, (prepare, prepare_default, before) in ways.items():
             yield (
                 prepared,
-                data.trial(
-                    model,
-                    rows,
+                Trial(
+                    y=y,
+                    logits=logits,
                     prepare=prepare,
-                    default=getattr(default, prepared),
+                    prepare_default=prepare_default,
                     y_val=y_val,
-                    proba_val=platt(logits_val),
+                    proba_val=before(logits_val),
+                    draws=lambda: (draw[rows].astype(np.float64) for draw in draws),
                     seed=repeat,
                 ),
             )
 
+    def _rows(self, side: str, model: int, rows: IntArray) -> tuple[FloatArray, IntArray]:
+        """Return logits of a model and labels of some rows."""
+        logits = self._stored[f"{side}_logits"][model][rows].astype(np.float64)
+        return logits, self._stored[f"{side}_labels"][rows].astype(np.intp)
 
-class _Halves:
-    """The test set split at random: one half to calibrate on, the other to judge by."""
-
-    def __init__(self, folder: Path, *, task: int) -> None:
-        self._predictions = _Predictions.read(folder, "hema", task)
-
-    def trials(self, repeat: int) -> Iterator[tuple[str, Trial]]:
-        """Return the calibrated and the uncalibrated trial."""
-        data = self._predictions
-        model, trial = divmod(repeat, 3)
-        rng = np.random.RandomState(trial * 100 + model * 10)
-        n = len(data.test_labels)
-        chosen = rng.choice(np.arange(n), n // 2, replace=False)
-        rows = np.setdiff1d(np.arange(n), chosen)
-        logits_val = data.test_logits[model][chosen].astype(np.float64)
-        y_val = data.test_labels[chosen]
-        logits = data.test_logits[model][rows].astype(np.float64)
-        for prepared, prepare in {
-            "calibrated": _platt(logits_val, y_val),
-            "uncalibrated": _raw,
-        }.items():
-            default = DefaultCalibration(logits_val, y_val, logits)
-            yield (
-                prepared,
-                data.trial(
-                    model,
-                    rows,
-                    prepare=prepare,
-                    default=default.unadapted if prepared == "calibrated" else lambda: _raw,
-                    y_val=y_val,
-                    proba_val=prepare(logits_val),
-                    seed=repeat,
-                ),
-            )
+    def _drawn(self, rng: np.random.RandomState) -> tuple[str, IntArray, IntArray]:
+        """Return where validation rows are from, which they are, and the rows to judge by."""
+        labels = self._stored["test_labels"]
+        if not self._shifted:
+            chosen = rng.choice(np.arange(len(labels)), len(labels) // 2, replace=False)
+            return "test", chosen, np.setdiff1d(np.arange(len(labels)), chosen)
+        n = len(self._stored["valid_labels"])
+        bootstrap = rng.choice(n, size=n, replace=True)
+        positives = rng.choice(np.flatnonzero(labels == 1), size=n // 3, replace=True)
+        n_negatives = n - len(positives)
+        negatives = rng.choice(np.flatnonzero(labels == 0), size=n_negatives, replace=True)
+        return "valid", bootstrap, np.concatenate([negatives, positives])
 
 
 def _raw(logits: FloatArray) -> FloatArray:
@@ -185,7 +125,7 @@ def _shifted(name: str, title: str, heading: str) -> TableExperiment:
         name=name,
         title=f"{title}: sensitivity at 99% specificity under label shift",
         files=(f"{name}.npz", f"{name}_mc.npz"),
-        source=partial(_Shifted, name=name),
+        source=partial(_Binary, name=name),
         metrics=(metric,),
         fractions=(0.3, 0.15),
         paper_rows={metric.name: printed_rows((own, *OTHERS), ("adapted", "unadapted"))},
@@ -202,7 +142,7 @@ def _genomics(name: str, title: str, task: int) -> TableExperiment:
         name=name,
         title=f"{title}: sensitivity at 80% specificity and auROC",
         files=("hema.npz", "hema_mc.npz"),
-        source=partial(_Halves, task=task),
+        source=partial(_Binary, name="hema", task=task),
         metrics=(sensitivity, auroc),
         fractions=(0.3, 0.15),
         paper_rows={

@@ -15,6 +15,7 @@ import numpy as np
 from abstain._files import replacing
 from abstain._inputs import FloatArray, IntArray
 from abstain.datasets import simulate_binary_normal
+from abstain.evaluation import Cell, ResultTable
 from abstain.metrics import AUROC, Accuracy, SensitivityAtSpecificity
 from abstain.paper._experiment import Options, new_figure
 from abstain.regions import Choice
@@ -48,28 +49,27 @@ class Figure1:
     ----------
     curves : dict of str to (ndarray, ndarray)
         False-positive and true-positive rates.
-    values : dict of str to dict of str to float
+    table : ResultTable
         The realised metrics of each curve.
     """
 
     curves: dict[str, Curve]
-    values: dict[str, dict[str, float]]
+    table: ResultTable
+
+    @property
+    def values(self) -> dict[str, dict[str, float]]:
+        """The realised metrics of each curve."""
+        found: dict[str, dict[str, float]] = {row: {} for row in self.curves}
+        for cell in self.table.cells:
+            found[cell.row[0]][cell.column[0]] = cell.mean
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return values and curves as plain data; a cell for each curve and metric."""
         cells = [
-            {
-                "metric": metric,
-                "method": row,
-                "prepared": "calibrated",
-                "abstain": 0.0 if row == "base" else FRACTION,
-                "mean": value,
-                "se": None,
-                "best": value == self._highest(metric),
-                "values": [value],
-            }
-            for row, by_metric in self.values.items()
-            for metric, value in by_metric.items()
+            cell
+            | {"prepared": "calibrated", "abstain": 0.0 if cell["method"] == "base" else FRACTION}
+            for cell in self.table.to_dict()["cells"]
         ]
         curves = {
             row: {"false_positive_rate": x.tolist(), "true_positive_rate": y.tolist()}
@@ -77,23 +77,9 @@ class Figure1:
         }
         return {"experiment": "figure1", "repeats": 1, "cells": cells, "curves": curves}
 
-    def _highest(self, metric: str) -> float:
-        return max(found[metric] for found in self.values.values())
-
     def to_text(self) -> str:
         """Return the metrics of each curve as a table; ``*`` marks the best of a column."""
-        lines = [
-            f"Figure 1: metrics after withholding {FRACTION:.0%} for each objective",
-            "",
-            f"{'withheld for':<28}" + "".join(f"{metric:>30}" for metric in METRICS),
-        ]
-        for row, by_metric in self.values.items():
-            marks = [
-                f"{value:.4f}" + ("*" if value == self._highest(metric) else " ")
-                for metric, value in by_metric.items()
-            ]
-            lines.append(f"{row:<28}" + "".join(f"{mark:>30}" for mark in marks))
-        return "\n".join(lines)
+        return self.table.to_text()
 
     def save_figures(self, folder: Path) -> list[Path]:
         """Draw the figure as the paper has it."""
@@ -132,12 +118,20 @@ def figure1(options: Options) -> Figure1:
     choices["js-divergence"] = by_score.choose(METRICS["auroc"], RowSummary(proba))
     kept = {"base": np.ones(len(y), dtype=bool)}
     kept |= {row: ~choices[row].apply(proba)[1] for row in CURVES if row in choices}
+    values = {
+        (row, name): metric.observed(y[rows], proba[rows])
+        for row, rows in kept.items()
+        for name, metric in METRICS.items()
+    }
+    highest = {name: max(values[row, name] for row in kept) for name in METRICS}
+    cells = (
+        Cell((row,), (name,), (value,), value == highest[name])
+        for (row, name), value in values.items()
+    )
+    title = f"Figure 1: metrics after withholding {FRACTION:.0%} for each objective"
     return Figure1(
         curves={row: _roc(y[rows], proba[rows, 1]) for row, rows in kept.items()},
-        values={
-            row: {name: metric.observed(y[rows], proba[rows]) for name, metric in METRICS.items()}
-            for row, rows in kept.items()
-        },
+        table=ResultTable((*cells,), ("method",), ("metric",), title),
     )
 
 

@@ -16,7 +16,7 @@ from abstain.decisions import Decisions, check_decisions
 from abstain.estimation import LEVEL, Replicates, drawn_choice
 from abstain.evaluation import JudgedRows
 from abstain.metrics import BudgetCurve, Decision, Metric
-from abstain.plots._display import SERIES, Classes, Display, Rows, as_label, new_axes
+from abstain.plots._display import SERIES, BatchDisplay, Classes, Rows, as_label, new_axes
 from abstain.selection import Selection
 from abstain.shift import ratio_of_priors
 from abstain.summaries import LabelledSummary
@@ -49,7 +49,7 @@ class AbstentionCurve:
     level: float = LEVEL
 
 
-class AbstentionCurveDisplay(Display):
+class AbstentionCurveDisplay(BatchDisplay):
     """The metric of the kept rows against the budget, for one or several methods.
 
     Lines are estimated without labels, with their intervals as bands; where labels are given,
@@ -90,25 +90,6 @@ class AbstentionCurveDisplay(Display):
         self.budgets = np.asarray(budgets, dtype=np.float64)
         self.curves = curves
         self.metric = metric
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: ArrayLike | None = None, **options: Any
-    ) -> Self:
-        """Draw the curves of a fitted classifier, for its own metric.
-
-        Parameters
-        ----------
-        estimator : AbstainingClassifier
-            A fitted classifier that abstains.
-        X : array-like of shape (n, n_features)
-            Features of the rows.
-        y : array-like of shape (n,), optional
-            True labels, to show what is realised too.
-        **options
-            As for :meth:`from_decisions`.
-        """
-        return cls.from_decisions(estimator.decide(X), y, **options)
 
     @classmethod
     def from_decisions(

@@ -223,15 +223,12 @@ class Display(ABC):
         """Draw on the given axes, or on new ones."""
 
 
-class DecisionsDisplay(Display):
-    """Base of the displays of decided rows.
-
-    Subclasses take what they draw out of the rows (``_of``) and draw it (``plot``).
-    """
+class BatchDisplay(Display):
+    """Base of the displays of a batch that was decided about."""
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: ArrayLike | None = None, *, ax: Any = None
+        cls, estimator: Any, X: Any, y: ArrayLike | None = None, **options: Any
     ) -> Self:
         """Draw what a fitted classifier decides.
 
@@ -242,11 +239,19 @@ class DecisionsDisplay(Display):
         X : array-like of shape (n, n_features)
             Features of the rows.
         y : array-like of shape (n,), optional
-            True labels; without them the probabilities stand for them.
-        ax : matplotlib Axes, optional
-            Where to draw; new axes when not given.
+            True labels: what is drawn is of these where they are known.
+        **options
+            As for ``from_decisions``.
         """
-        return cls.from_decisions(estimator.decide(X), y, ax=ax)
+        # Each has its own, with options of its own.
+        return cls.from_decisions(estimator.decide(X), y, **options)  # type: ignore[attr-defined,no-any-return]
+
+
+class DecisionsDisplay(BatchDisplay):
+    """Base of the displays of decided rows.
+
+    Subclasses take what they draw out of the rows (``_of``) and draw it (``plot``).
+    """
 
     @classmethod
     def from_decisions(

@@ -11,14 +11,14 @@ from sklearn.base import clone
 from abstain import shift as shift_estimators
 from abstain._inputs import FloatArray, check_labels, check_proba, read_labelled_proba
 from abstain.decisions import Decisions, check_decisions
-from abstain.plots._display import COLORS, Classes, Display, as_label, new_axes
+from abstain.plots._display import COLORS, BatchDisplay, Classes, as_label, new_axes
 from abstain.shift import ShiftEstimator
 
 # With more classes than these, their names are written aslant.
 MANY_CLASSES = 6
 
 
-class PriorsDisplay(Display):
+class PriorsDisplay(BatchDisplay):
     """Class proportions of the source and of the target, with a 90% interval of the latter.
 
     Make one with :meth:`from_decisions`, :meth:`from_estimator` or :meth:`from_predictions`.
@@ -62,25 +62,6 @@ class PriorsDisplay(Display):
         self.target = np.asarray(target, dtype=np.float64)
         self.interval = None if interval is None else np.asarray(interval, dtype=np.float64)
         self.true = None if true is None else np.asarray(true, dtype=np.float64)
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: ArrayLike | None = None, *, ax: Any = None
-    ) -> Self:
-        """Draw the proportions that a fitted classifier finds in new rows.
-
-        Parameters
-        ----------
-        estimator : AbstainingClassifier
-            A fitted classifier that abstains.
-        X : array-like of shape (n, n_features)
-            Features of the target's rows.
-        y : array-like of shape (n,), optional
-            True labels, to show the true proportions too.
-        ax : matplotlib Axes, optional
-            Where to draw; new axes when not given.
-        """
-        return cls.from_decisions(estimator.decide(X), y, ax=ax)
 
     @classmethod
     def from_decisions(

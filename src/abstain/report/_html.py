@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Iterable, Sequence
 from functools import partial
 from importlib.resources import files
 from typing import Any
@@ -57,18 +58,20 @@ _SCRIPTS = [
 
 def render(facts: dict[str, Any]) -> str:
     """Return the page."""
-    step = facts["steps"][facts["chosen"]]
+    step, moved = facts["steps"][facts["chosen"]], facts["moved"]
     written = {
         "title": html.escape(facts["title"]),
         "headline": html.escape(step["headline"]),
         "metric": html.escape(facts["metric"]["title"]),
         "style": _read("page.css"),
         "level": percent(facts["level"]),
-        "basis": _BASIS[facts["moved"]["adapted"]],
+        "basis": _BASIS[moved["adapted"]],
         "notice": _notice(facts),
         "about": _about(facts),
         "operating": operating_section(facts),
-        "moved": moved_section(facts),
+        # What moved, and what the test says.
+        "moved": _paragraph(moved["meaning"])
+        + ("" if moved["test"] is None else _paragraph(moved["test"]["finding"])),
         "shares": worlds_table(facts) + shares_table(facts),
         "trust": trust_section(facts),
         "reproduce": _reproduce(facts["reproduce"]),
@@ -127,21 +130,36 @@ def operating_section(facts: dict[str, Any]) -> str:
     point = facts["operating_point"]
     if point is None:
         return ""
-    rows = ""
+    rows = []
     for name, what in _AT_THRESHOLD.items():
         write = count_in_words if name == "missed" else _estimate
         both = (point[name][moment] for moment in ("before", "after"))
-        cells = "".join(f"<td>{write(one['value'], one['interval'])}</td>" for one in both)
-        rows += f"<tr><th scope='row'>{what}</th>{cells}</tr>"
+        rows.append((what, [write(one["value"], one["interval"]) for one in both]))
+    caption = (
+        f"What the predictions are worth as they are made, positive being {point['positive']}; as "
+        f"decided, wherever the slider stands."
+    )
+    heads = [f"estimated, with {percent(facts['level'])} interval", "nobody referred", "the rest"]
     remarks = "".join(_paragraph(f"{said}.") for said in operating_remarks(point))
     return (
         f"<section aria-labelledby='h-threshold'><h2 id='h-threshold'>At the rule's own "
-        f"threshold</h2>{remarks}<div class='scroll'><table id='operating'><caption>What the "
-        f"predictions are worth as they are made, positive being {html.escape(point['positive'])}"
-        f"; as decided, wherever the slider stands.</caption><thead><tr><th scope='col'>"
-        f"estimated, with {percent(facts['level'])} interval</th><th scope='col'>nobody "
-        f"referred</th><th scope='col'>the rest</th></tr></thead><tbody>{rows}</tbody></table>"
-        f"</div></section>"
+        f"threshold</h2>{remarks}{_table('operating', caption, heads, rows)}</section>"
+    )
+
+
+def _table(
+    name: str, caption: str, heads: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]
+) -> str:
+    """Return a table in a place of its own: rows have a name and cells, which are markup."""
+    head = "".join(f"<th scope='col'>{one}</th>" for one in heads)
+    body = "".join(
+        f"<tr><th scope='row'>{html.escape(row)}</th>"
+        f"{''.join(cell if cell.startswith('<td') else f'<td>{cell}</td>' for cell in cells)}</tr>"
+        for row, cells in rows
+    )
+    return (
+        f"<div class='wide'><div class='scroll'><table id='{name}'><caption>{html.escape(caption)}"
+        f"</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></div>"
     )
 
 
@@ -179,38 +197,24 @@ def _reproduce(facts: dict[str, Any]) -> str:
     )
 
 
-def moved_section(facts: dict[str, Any]) -> str:
-    """Return what moved, and what the test says."""
-    moved = facts["moved"]
-    test = "" if moved["test"] is None else _paragraph(moved["test"]["finding"])
-    return _paragraph(moved["meaning"]) + test
-
-
 def worlds_table(facts: dict[str, Any]) -> str:
     """Return what may have happened: a bar for each world, and what it would say by itself."""
     title, assumption = facts["metric"]["title"], facts["assumption"]
     worlds = None if assumption is None else assumption["worlds"]
     if worlds is None:
         return ""
-    rows = "".join(
-        f"<tr><th scope='row'>{html.escape(one['title'])}</th><td class='bar'>"
-        f"<span style='width:{100 * one['weight']:.0f}%' aria-hidden='true'></span>"
-        f"{chance(one['weight'])}</td>"
-        + "".join(
-            f"<td>{_estimate(one[moment]['value'], one[moment]['interval'])}</td>"
-            for moment in ("before", "after")
-        )
-        + "</tr>"
-        for one in worlds
+    rows = []
+    for one in worlds:
+        bar = f"<span style='width:{100 * one['weight']:.0f}%' aria-hidden='true'></span>"
+        both = (one[moment] for moment in ("before", "after"))
+        cells = [_estimate(found["value"], found["interval"]) for found in both]
+        rows.append((one["title"], [f"<td class='bar'>{bar}{chance(one['weight'])}</td>", *cells]))
+    caption = (
+        f"What may have happened to the new cases and what the {title} would be then. The figures "
+        f"of this page weigh all of it."
     )
-    return (
-        f"<div class='wide'><div class='scroll'><table id='worlds'>"
-        f"<caption>What may have happened to the new cases "
-        f"and what the {html.escape(title)} would be then. The figures of this page weigh all of "
-        f"it.</caption><thead><tr><th scope='col'>what happened</th>"
-        f"<th scope='col'>how probable</th><th scope='col'>nobody referred</th>"
-        f"<th scope='col'>the rest</th></tr></thead><tbody>{rows}</tbody></table></div></div>"
-    )
+    heads = ("what happened", "how probable", "nobody referred", "the rest")
+    return _table("worlds", caption, heads, rows)
 
 
 _estimate = partial(estimate, least=FEW_DECIMALS)
@@ -235,17 +239,8 @@ def shares_table(facts: dict[str, Any]) -> str:
     if len(order) > FEW_CLASSES:
         caption += ", what moved most first"
         order = sorted(order, key=lambda k: -abs(moved["target"][k] - moved["validation"][k]))
-    head = "".join(f"<th scope='col'>{name}</th>" for name in ("class", *columns))
-    rows = "".join(
-        f"<tr><th scope='row'>{html.escape(moved['classes'][k])}</th>"
-        + "".join(f"<td>{cells[k]}</td>" for cells in columns.values())
-        + "</tr>"
-        for k in order
-    )
-    return (
-        f"<div class='wide'><div class='scroll'><table id='shares'><caption>{caption}</caption>"
-        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></div>"
-    )
+    rows = [(moved["classes"][k], [cells[k] for cells in columns.values()]) for k in order]
+    return _table("shares", caption, ("class", *columns), rows)
 
 
 def trust_section(facts: dict[str, Any]) -> str:
