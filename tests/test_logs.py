@@ -110,8 +110,8 @@ def test_nothing_is_printed(calls):
 
 
 def test_loggers_come_from_one_place_and_are_called_after_their_room(calls):
-    asked = {path.stem for path, name, _ in calls if name == "logging.getLogger"}
-    assert asked == {"_logs", "_verbose"}
+    asked = {path.parts[0] for path, name, _ in calls if name == "logging.getLogger"}
+    assert asked == {"_logs.py", "cli"}  # which sets the level of what is heard
     made = [(path.parts[0], ast.literal_eval(call.args[0]))
             for path, name, call in calls if name == "logger"]  # fmt: skip
     assert made
