@@ -8,6 +8,7 @@ from abstain import Abstainer
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 from abstain.exceptions import NotIdentifiable
 from abstain.metrics import AUROC, SensitivityAtSpecificity, WeightedKappa
+from abstain.selection import Cost
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +190,7 @@ def test_certain_probabilities_are_allowed(clinic):
     ("parameters", "message"),
     [
         ({"budget": None}, "Pass exactly one of `budget`, `target`, `cost`; got none"),
-        ({"target": 0.9}, "got budget and target"),
+        ({"cost": Cost(0.1)}, "got budget and cost"),
         ({"budget": 1.0}, r"`budget` must be a fraction in \[0, 1\)"),
         ({"metric": "auroc:3"}, "takes no argument"),
         ({"metric": "aurok"}, "Did you mean 'auroc'"),

@@ -17,7 +17,7 @@ PACKAGE = Path(library.__file__).parent
 # What no command reaches: bridges, the paper, displays, Python's own front doors.
 BEYOND = {
     "_rowwise.py", "arrow", "classifier.py", "cli", "cuda", "dask.py", "datasets", "keras.py",
-    "mlflow.py", "monitoring", "onnx", "paper", "plots", "spark.py", "sql", "torch.py",
+    "mlflow.py", "monitoring.py", "onnx", "paper", "plots", "spark.py", "sql", "torch.py",
 }  # fmt: skip
 # Arguments that have no option, in messages that only Python's callers can meet.
 PYTHON_ONLY = (

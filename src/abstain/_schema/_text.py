@@ -107,7 +107,7 @@ def parsed(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Any, Any]:
     if raw[:1] == PICKLED:
         raise PolicyError(
             f"{name} is a pickle, which is never loaded: it may run code of whoever made it. "
-            "A policy is JSON, as Policy.save() writes it."
+            "A policy is JSON, such as a run writes."
         )
     if is_nested(raw, DEEPEST):
         raise PolicyError(
