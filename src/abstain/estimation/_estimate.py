@@ -165,7 +165,8 @@ class Drawn:
                 low, high = min(low, lower), max(high, upper)
             # As long as there is a row, it may be another than is thought.
             more = max((most - least if bounded else 1.0) / n_rows - (high - low), 0.0)
-            ends = max(low - more, least), min(high + more, most)
+            # Means of draws that are one and the same may differ in their last digit.
+            ends = min(max(low - more, least), value), max(min(high + more, most), value)
             estimates.append(EstimatedValue(value, ends, level))
         return Estimate(*estimates)
 
