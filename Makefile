@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --quiet --disable-pip-version-check
-EXTRAS := arrow,cli,dask,dataframes,excel,mlflow,onnx,plots,sql
+EXTRAS := arrow,cli,dask,dataframes,excel,mlflow,onnx,plots,sklearn,sql
 # Pinned, and installed before what needs it: left open, it brings gigabytes of GPU libraries along.
 # `make test TORCH=` goes without, and skips the tests of that bridge.
 TORCH ?= torch==2.13.0
@@ -137,7 +137,7 @@ $(VENV)/.test $(VENV)/.bench: $(VENV)/.%: $(VENV)/.setup
 .venv-docs/.ready .venv-proof/.ready: .venv-%/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv-$*
 	.venv-$*/bin/python -m pip --quiet --disable-pip-version-check install --upgrade "pip>=25.1"
-	.venv-$*/bin/python -m pip --quiet install --editable ".[cli,plots]" --group $*
+	.venv-$*/bin/python -m pip --quiet install --editable ".[cli,plots,sklearn]" --group $*
 	$(if $(filter docs,$*),.venv-docs/bin/python -m pip --quiet install --no-deps "nannyml==0.13.1")
 	@touch $@
 

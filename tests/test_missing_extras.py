@@ -7,6 +7,7 @@ import pytest
 
 from abstain import Abstainer
 from abstain.datasets import screening_clinic
+from abstain.shift import MaximumLikelihoodShift
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +38,12 @@ def read_frame(decisions, tmp_path):
         columns = ("p_0", "p_1")
 
     decisions.policy.apply(Frame())
+
+
+def wrap_a_model(decisions, tmp_path):
+    from abstain import AbstainingClassifier
+
+    AbstainingClassifier(None)
 
 
 def export_onnx(decisions, tmp_path):
@@ -103,6 +110,7 @@ def decide_in_spark(decisions, tmp_path):
         ("narwhals", "abstain[dataframes]", make_frame),
         ("narwhals", "abstain[dataframes]", read_frame),
         ("pyarrow", "abstain[arrow]", stream),
+        ("sklearn", "abstain[sklearn]", wrap_a_model),
         ("onnx", "abstain[onnx]", export_onnx),
         ("sqlglot", "abstain[sql]", export_sql),
         ("mlflow", "abstain[mlflow]", log_to_mlflow),
@@ -116,7 +124,7 @@ def decide_in_spark(decisions, tmp_path):
 )
 def test_one_line_names_the_extra(hidden, extra, use, decisions, tmp_path, monkeypatch):
     for name in [*sys.modules]:
-        if name.partition(".")[0] == hidden:
+        if name.partition(".")[0] == hidden or name == "abstain.classifier":
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, hidden, None)
     with pytest.raises(ImportError) as raised:
@@ -124,6 +132,19 @@ def test_one_line_names_the_extra(hidden, extra, use, decisions, tmp_path, monke
     message = str(raised.value)
     assert "\n" not in message
     assert f"pip install '{extra}'" in message or f"pip install {extra}" in message
+
+
+def test_without_scikit_learn_its_errors_are_their_bases(decisions, monkeypatch):
+    for name in [*sys.modules]:
+        if name.partition(".")[0] == "sklearn":
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(ValueError, match="not fitted"):
+        Abstainer("auroc", budget=0.1).decide([0.2, 0.7])
+    p = [[0.3, 0.7], [0.8, 0.2], [0.6, 0.4]]
+    stopped = MaximumLikelihoodShift(max_iter=1, algorithm="em")
+    with pytest.warns(UserWarning, match="max_iter"):
+        stopped.fit(p, p[::2], [1, 0, 0])
 
 
 @pytest.mark.parametrize("hidden", ["click", "pyarrow"])

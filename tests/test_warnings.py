@@ -12,7 +12,7 @@ import abstain
 from abstain import Abstainer, AbstainingClassifier, Policy, metrics
 from abstain.calibration import VectorScaling
 from abstain.datasets import screening_clinic
-from abstain.exceptions import AssumptionWarning, RepairWarning, warn_user
+from abstain.exceptions import AssumptionWarning, RepairWarning, deprecated, warn_user
 from abstain.shift import MaximumLikelihoodShift, check_label_shift
 
 PACKAGE = Path(abstain.__file__).parent
@@ -134,6 +134,18 @@ def test_nor_does_scikit_learn_stand_in_between():
     with pytest.warns(RepairWarning) as heard:
         FunctionTransformer(deep).fit_transform(np.ones((2, 1)))
     assert [warning.filename for warning in heard] == [__file__]
+
+
+def test_what_is_deprecated_works_and_says_what_to_use():
+    @deprecated("`decide`", since="0.2", goes="0.4")
+    def choose(n: int) -> int:
+        """Choose."""
+        return n + 1
+
+    with pytest.warns(FutureWarning, match=r"`choose` .* goes in 0\.4: use `decide`\.") as heard:
+        assert choose(1) == 2
+    assert heard[0].filename == __file__
+    assert choose.__doc__ == "Choose."
 
 
 def test_the_same_line_warns_once():

@@ -13,25 +13,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import StratifiedKFold, check_cv
-from sklearn.utils import (
-    ClassifierTags,
-    Tags,
-    _safe_indexing,  # the indexing of rows that scikit-learn itself uses
-    get_tags,
-    indexable,
-)
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    column_or_1d,
-    has_fit_parameter,
-)
 
 from abstain import metrics, shift
 from abstain._inputs import (
@@ -52,10 +33,32 @@ from abstain.abstainer import Abstainer
 from abstain.calibration import Calibrator
 from abstain.decisions import Decisions
 from abstain.estimation import LEVEL
+from abstain.exceptions import extra
 from abstain.metrics import Decision, Metric
 from abstain.policy import Policy
 from abstain.shift import ShiftEstimator
 from abstain.summaries import RowSummary
+
+with extra("sklearn", "AbstainingClassifier needs scikit-learn"):
+    from sklearn import get_config
+    from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+    from sklearn.frozen import FrozenEstimator
+    from sklearn.model_selection import StratifiedKFold, check_cv
+    from sklearn.utils import (
+        ClassifierTags,
+        Tags,
+        _safe_indexing,  # the indexing of rows that scikit-learn itself uses
+        get_tags,
+        indexable,
+    )
+    from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import (
+        _check_sample_weight,
+        check_is_fitted,
+        column_or_1d,
+        has_fit_parameter,
+    )
 
 __all__ = ["AbstainingClassifier", "abstention_scorer"]
 

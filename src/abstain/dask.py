@@ -24,6 +24,7 @@ from abstain._rowwise.frames import (
     merge_summaries,
 )
 from abstain.abstainer import Abstainer
+from abstain.exceptions import extra
 from abstain.policy import Policy
 from abstain.summaries import Summary
 
@@ -192,12 +193,8 @@ def _frame(frame: Any, order: ClassOrder) -> Any:
 
 
 def _package() -> Any:
-    try:
+    with extra("dask", "Rows in Dask need dask"):
         import dask.dataframe
 
         import dask
-    except ImportError as error:
-        raise ImportError(
-            "Rows in Dask need dask, which comes with an extra: pip install 'abstain[dask]'"
-        ) from error
     return dask

@@ -15,11 +15,14 @@ Wrong input raises ``ValueError`` or ``TypeError``; where one argument is wrong 
 
 from __future__ import annotations
 
+import functools
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 __all__ = [
     "AbstainError",
@@ -30,6 +33,10 @@ __all__ = [
     "RepairWarning",
     "TargetUnreachable",
 ]
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 class Way(NamedTuple):
@@ -127,3 +134,45 @@ def warn_user(message: str, category: type[Warning], *, ways: Iterable[Way] = ()
         module=frame.f_globals.get("__name__"),
         registry=frame.f_globals.setdefault("__warningregistry__", {}),
     )
+
+
+def deprecated(
+    instead: str, *, since: str, goes: str
+) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Mark a function that is to go: it works, and warns what to use instead and when it goes.
+
+    The page about compatibility promises two minor releases between ``since`` and ``goes``.
+    """
+
+    def marked(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        @functools.wraps(function)
+        def warning(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+            warn_user(
+                f"`{function.__name__}` is deprecated since {since} and goes in {goes}: "
+                f"use {instead}.",
+                FutureWarning,
+            )
+            return function(*args, **kwargs)
+
+        return warning
+
+    return marked
+
+
+@contextmanager
+def extra(name: str, needs: str) -> Iterator[None]:
+    """Name the extra that brings what is imported inside, where it is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"{needs}, which comes with an extra: pip install 'abstain[{name}]'"
+        ) from error
+
+
+def of_sklearn(name: str, otherwise: type[Exception]) -> Any:
+    """Return an exception of scikit-learn's, which it expects of us; or its base without it."""
+    try:
+        return getattr(import_module("sklearn.exceptions"), name)
+    except ModuleNotFoundError:
+        return otherwise

@@ -16,6 +16,7 @@ import numpy as np
 
 from abstain._numerics import plain
 from abstain.decisions import Decisions
+from abstain.exceptions import extra
 from abstain.policy import Policy
 
 __all__ = ["load_policy", "log_policy"]
@@ -209,18 +210,12 @@ def _load_pyfunc(path: str) -> _DecidingModel:
 
 
 def _package() -> Any:
-    try:
-        with warnings.catch_warnings():
-            # Loading MLflow warns about type hints of its own, which is no user's business.
-            warnings.simplefilter("ignore")
-            import mlflow
-            import mlflow.artifacts
-            import mlflow.models
-            import mlflow.pyfunc
-            import mlflow.types
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            "Logging to MLflow needs mlflow, which comes with an extra: "
-            "pip install 'abstain[mlflow]'"
-        ) from error
+    with extra("mlflow", "Logging to MLflow needs mlflow"), warnings.catch_warnings():
+        # Loading MLflow warns about type hints of its own, which is no user's business.
+        warnings.simplefilter("ignore")
+        import mlflow
+        import mlflow.artifacts
+        import mlflow.models
+        import mlflow.pyfunc
+        import mlflow.types
     return mlflow

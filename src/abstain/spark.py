@@ -25,6 +25,7 @@ from abstain._rowwise.frames import (
 )
 from abstain.abstainer import Abstainer
 from abstain.decisions import free_name
+from abstain.exceptions import extra
 from abstain.policy import NO_SCORE, Policy, gains_by_row
 from abstain.regions import Interval
 from abstain.rules import Argmax, Threshold
@@ -304,12 +305,7 @@ def _numbered(frame: Any) -> Any:
 
 
 def _package() -> Any:
-    try:
+    with extra("spark", "Rows in Spark need pyspark and pyarrow"):
         import pyarrow  # noqa: F401
         from pyspark.sql import functions, types
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            "Rows in Spark need pyspark and pyarrow, which come with an extra: "
-            "pip install 'abstain[spark]'"
-        ) from error
     return functions, types

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, as_array
 from abstain._numerics import progress as shown
+from abstain.exceptions import extra
 
 __all__ = ["collect_logits", "dropout_only", "sample_predictions"]
 
@@ -179,12 +180,8 @@ def dropout_only(model: Any) -> Iterator[None]:
 
 
 def _torch() -> Any:
-    try:
+    with extra("torch", "abstain.torch needs PyTorch"):
         return import_module("torch")
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            "abstain.torch needs PyTorch, which comes with an extra: pip install 'abstain[torch]'"
-        ) from error
 
 
 @contextmanager

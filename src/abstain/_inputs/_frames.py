@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abstain.exceptions import ArgumentError
+from abstain.exceptions import ArgumentError, extra
 
 PREFIX = "p_"
 # A whole number as fractions are written.
@@ -382,11 +382,6 @@ def _any_backend() -> str:
 
 
 def _narwhals() -> Any:
-    try:
+    with extra("dataframes", "DataFrames need narwhals"):
         import narwhals
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            "DataFrames need narwhals, which comes with an extra: "
-            "pip install 'abstain[dataframes]'"
-        ) from error
     return narwhals

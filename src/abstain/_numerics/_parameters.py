@@ -11,6 +11,8 @@ import functools
 import inspect
 from typing import Any, NoReturn, Self, TypeVar
 
+from abstain.exceptions import of_sklearn
+
 T = TypeVar("T")
 
 
@@ -79,9 +81,7 @@ def clone(thing: T) -> T:
 
 def raise_not_fitted(thing: object) -> NoReturn:
     """Raise scikit-learn's own error for what is used before it is fitted."""
-    from sklearn.exceptions import NotFittedError
-
-    raise NotFittedError(
+    raise of_sklearn("NotFittedError", ValueError)(
         f"This {type(thing).__name__} instance is not fitted yet. Call 'fit' with appropriate "
         f"arguments before using this estimator."
     )

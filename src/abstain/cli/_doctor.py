@@ -13,7 +13,7 @@ from abstain.cli._output import emit
 if TYPE_CHECKING:
     from abstain import Policy
 
-CORE = ("numpy", "scipy", "scikit-learn")
+CORE = ("numpy", "scipy")
 EXTRAS = {
     "cli": ("click", "narwhals", "pyarrow"),
     "dataframes": ("narwhals",),
@@ -21,6 +21,7 @@ EXTRAS = {
     "mlflow": ("mlflow-skinny", "pandas"),
     "onnx": ("onnx",),
     "plots": ("matplotlib",),
+    "sklearn": ("scikit-learn",),
     "torch": ("torch",),
 }
 

@@ -9,6 +9,7 @@ import numpy as np
 
 import abstain
 from abstain._numerics import plain
+from abstain.exceptions import extra
 from abstain.onnx._graph import Graph
 from abstain.policy import Policy, score_columns, stated
 from abstain.program import carried_out, given
@@ -220,12 +221,8 @@ def _labels(graph: Graph, policy: Policy) -> tuple[str, int]:
 
 
 def _package() -> Any:
-    try:
+    with extra("onnx", "ONNX export needs onnx"):
         import onnx
         import onnx.compose
         import onnx.version_converter
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            "ONNX export needs onnx, which comes with an extra: pip install 'abstain[onnx]'"
-        ) from error
     return onnx

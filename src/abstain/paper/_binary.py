@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import expit
 
 from abstain._inputs import FloatArray, IntArray
+from abstain.exceptions import extra
 from abstain.metrics import AUROC, SensitivityAtSpecificity
 from abstain.paper._experiment import read_arrays
 from abstain.paper._published import Published
@@ -111,7 +112,8 @@ def _raw(logits: FloatArray) -> FloatArray:
 
 def _platt(logits: FloatArray, y: IntArray) -> Prepare:
     """Fit Platt scaling as the paper did: L2 with C = 1, the intercept penalised too."""
-    from sklearn.linear_model import LogisticRegression
+    with extra("sklearn", "The paper's Platt scaling needs scikit-learn"):
+        from sklearn.linear_model import LogisticRegression
 
     fitted = LogisticRegression(C=1.0, solver="liblinear").fit(logits[:, None], y)
     slope, intercept = float(fitted.coef_[0, 0]), float(fitted.intercept_[0])

@@ -9,6 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from abstain.exceptions import extra
+
 
 @dataclass(frozen=True)
 class Options:
@@ -57,12 +59,8 @@ Experiment = Callable[[Options], Result]
 
 def new_figure(width: float, height: float) -> Any:
     """Return an empty figure of so many inches; the error names the extra where it is missing."""
-    try:
+    with extra("plots", "Figures need matplotlib"):
         from matplotlib.figure import Figure
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            "Figures need matplotlib, which comes with an extra: pip install 'abstain[plots]'"
-        ) from error
     return Figure(figsize=(width, height), layout="constrained")
 
 

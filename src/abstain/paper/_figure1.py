@@ -16,6 +16,7 @@ from abstain._files import replacing
 from abstain._inputs import FloatArray, IntArray
 from abstain.datasets import simulate_binary_normal
 from abstain.evaluation import Cell, ResultTable
+from abstain.exceptions import extra
 from abstain.metrics import AUROC, Accuracy, SensitivityAtSpecificity
 from abstain.paper._experiment import Options, new_figure
 from abstain.regions import Choice
@@ -136,7 +137,8 @@ def figure1(options: Options) -> Figure1:
 
 
 def _roc(y: IntArray, p: FloatArray) -> Curve:
-    from sklearn.metrics import roc_curve
+    with extra("sklearn", "Figure 1 needs scikit-learn"):
+        from sklearn.metrics import roc_curve
 
     false_rate, true_rate, _ = roc_curve(y, p)
     return false_rate, true_rate

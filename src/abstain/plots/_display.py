@@ -29,6 +29,7 @@ from abstain._inputs import (
     told_positive,
 )
 from abstain.decisions import Decisions, check_decisions
+from abstain.exceptions import extra
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
 COLORS = {
@@ -75,12 +76,8 @@ def as_label(name: Any) -> str:
 
 
 def _pyplot() -> Any:
-    try:
+    with extra("plots", "Plots need matplotlib"):
         import matplotlib.pyplot as plt
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            "Plots need matplotlib, which comes with an extra: pip install 'abstain[plots]'"
-        ) from error
     return plt
 
 

@@ -6,10 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 
 from abstain import shift as shift_estimators
 from abstain._inputs import FloatArray, check_labels, check_proba, read_labelled_proba
+from abstain._numerics import clone
 from abstain.decisions import Decisions, check_decisions
 from abstain.plots._display import COLORS, BatchDisplay, Classes, as_label, new_axes
 from abstain.shift import ShiftEstimator

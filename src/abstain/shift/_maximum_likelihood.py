@@ -18,7 +18,7 @@ from abstain._kernels.proportions import expected_classes, mixture_derivatives
 from abstain._kernels.softmax import scaled_softmax
 from abstain._numerics import clone, gamma_draws, minimise
 from abstain.calibration import fit_scaling
-from abstain.exceptions import warn_user
+from abstain.exceptions import of_sklearn, warn_user
 from abstain.shift._base import (
     NOT_CONVERGED,
     DrawMethod,
@@ -210,10 +210,9 @@ class MaximumLikelihoodShift(ShiftEstimator):
         if found is None or not found.converged:
             found = self._of_any(rows, weight, known)
         if not found.converged:
-            from sklearn.exceptions import ConvergenceWarning
-
             warn_user(
-                f"{NOT_CONVERGED} in {found.n_iter} steps; raise `max_iter`.", ConvergenceWarning
+                f"{NOT_CONVERGED} in {found.n_iter} steps; raise `max_iter`.",
+                of_sklearn("ConvergenceWarning", UserWarning),
             )
         self.n_iter_, self.converged_ = found.n_iter, found.converged
         estimate = np.where(priors > 0, found.ratios * priors, 0.0)

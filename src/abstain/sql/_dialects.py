@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from abstain.exceptions import extra
+
 
 @dataclass(frozen=True)
 class Dialect:
@@ -76,10 +78,6 @@ def dialect_of(name: Any) -> Dialect:
 
 def package() -> Any:
     """Return sqlglot's expressions."""
-    try:
+    with extra("sql", "SQL export needs sqlglot"):
         from sqlglot import exp
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            "SQL export needs sqlglot, which comes with an extra: pip install 'abstain[sql]'"
-        ) from error
     return exp
