@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import ClassOrder, IntArray, Missing
-from abstain._rowwise.frames import (
+from abstain._rowwise import (
     PartSummary,
     PolicyAndFrame,
     RowRule,

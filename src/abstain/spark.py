@@ -14,7 +14,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from abstain._inputs import IntArray, Missing
-from abstain._rowwise.frames import (
+from abstain._rowwise import (
     PartSummary,
     PolicyAndFrame,
     RowRule,

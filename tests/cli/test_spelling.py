@@ -10,7 +10,7 @@ import pytest
 
 import abstain as library
 from abstain import Abstainer
-from abstain.cli._spelling import OPTIONS, spelled
+from abstain.cli._terminal import OPTIONS, spelled
 from abstain.exceptions import ArgumentError, RepairWarning, Way
 
 PACKAGE = Path(library.__file__).parent

@@ -255,7 +255,7 @@ def test_a_run_that_was_killed_leaves_whole_parts_and_goes_on(here, abstain):
 CEILING = """
 import resource, sys
 import numpy, pyarrow, pyarrow.parquet, pyarrow.csv, pyarrow.dataset, abstain.arrow
-from abstain.cli import _first_pass, _run, _streaming, _writing
+from abstain.cli import _run, _streaming, _writing
 from abstain.cli import run_command
 def mapped():
     with open("/proc/self/status") as file:

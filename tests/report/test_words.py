@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from abstain._words import share
-from abstain.report._movement import _in_words, shares_in_words, verdict_on_shift
+from abstain.report._report import _in_words, shares_in_words, verdict_on_shift
 from abstain.report._trust import verdict_on_intervals
 from abstain.shift import Assumption, LabelShiftCheck
 

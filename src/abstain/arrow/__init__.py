@@ -7,10 +7,10 @@ of these anew. It is summarised in one pass and decided about in a second one.
 
 from __future__ import annotations
 
-from abstain.arrow._rows import DecisionColumns as DecisionColumns
-from abstain.arrow._rows import RowSample as RowSample
-from abstain.arrow._rows import sample_decisions as sample_decisions
 from abstain.arrow._source import ahead as ahead
+from abstain.arrow._stream import DecisionColumns as DecisionColumns
+from abstain.arrow._stream import RowSample as RowSample
 from abstain.arrow._stream import apply, decide, summarise
+from abstain.arrow._stream import sample_decisions as sample_decisions
 
 __all__ = ["apply", "decide", "summarise"]

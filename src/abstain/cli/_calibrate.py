@@ -1,14 +1,27 @@
-"""``abstain calibrate``: how well scores can be calibrated, and calibrated probabilities."""
+"""``abstain calibrate``: how well scores can be calibrated, and calibrated probabilities.
+
+And what the commands begin with that choose nothing: both files calibrated, and what moved.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
 from abstain.cli import _options as option
 from abstain.cli._terminal import in_a_line
+
+if TYPE_CHECKING:
+    from abstain._inputs import ClassOrder, LabelledScores
+    from abstain.calibration import Calibrator
+    from abstain.cli._labels import Classes
+    from abstain.cli._predictions import Predictions
+    from abstain.deciding import ShiftEvidence
+    from abstain.metrics import Metric
+    from abstain.summaries import BatchSummary, LabelledSummary
 
 METHODS = {
     2: ("identity", "temperature", "platt", "beta", "isotonic"),
@@ -50,7 +63,6 @@ def calibrate(
     import pyarrow as pa
 
     from abstain._inputs import read_scores
-    from abstain.cli._calibration import fitted_calibrator
     from abstain.cli._labels import classes_of
     from abstain.cli._predictions import read_predictions, read_validation
     from abstain.cli._writing import save_table
@@ -120,3 +132,78 @@ def _lines(found: dict[str, Any]) -> list[str]:
     if found["positive"] is not None:
         lines.insert(0, f"Positive class: {in_a_line(found['positive'])}")
     return [*lines, f"* used: {found['selected']}"]
+
+
+def fitted_calibrator(
+    source: Predictions, method: option.Method, classes: Classes, **options: Any
+) -> tuple[Calibrator, LabelledScores]:
+    """Return a calibrator fitted on labelled predictions, as what was picked, and the scores."""
+    from abstain import calibration as calibrations
+    from abstain._inputs import read_labelled
+
+    calibrator = calibrations.get(method.calibration, scale=method.scale, **options)
+    given = read_labelled(
+        source.scores,
+        source.labels,
+        scale=method.scale,
+        classes=classes.columns,
+        positive=classes.positive,
+    )
+    calibrator.fit(given.values, source.labels, classes=given.order.classes)
+    return calibrator.picked, given
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """The two files calibrated, and what is estimated of them before anything is chosen.
+
+    Attributes
+    ----------
+    calibrator : Calibrator
+        Fitted on the validation data.
+    labelled, summary : LabelledSummary and BatchSummary
+        The validation data and the batch, calibrated and not adapted.
+    evidence : ShiftEvidence
+        What moved.
+    order : ClassOrder
+        How the classes stand.
+    seed : int
+        What seeds draws.
+    """
+
+    calibrator: Calibrator
+    labelled: LabelledSummary
+    summary: BatchSummary
+    evidence: ShiftEvidence
+    order: ClassOrder
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        source: Predictions,
+        new: Predictions,
+        classes: Classes,
+        method: option.Method,
+        metric: Metric | None = None,
+    ) -> Self:
+        """Calibrate both on the labelled one, and estimate what moved."""
+        from abstain import metrics
+        from abstain import shift as shifts
+        from abstain._inputs import check_seed, read_scores
+        from abstain.deciding import Batch, Given, estimate_shift, labelled_rows
+        from abstain.selection import Selection
+
+        metric = metrics.get("accuracy") if metric is None else metric
+        seed, estimator = check_seed(method.random_state), shifts.get(method.shift)
+        calibrator, given = fitted_calibrator(
+            source, method, classes, estimating_shift=estimator.name != "none"
+        )
+        order = given.order
+        labelled = labelled_rows(calibrator, given.scores, given.codes, None)
+        scores = read_scores(new.scores_for(order.columns), order, scale=method.scale).values
+        metric.check_n_classes(len(order.classes))
+        rows = calibrator.compact(scores)
+        summary = Batch.of_rows(rows, None, metric, Selection()).summary
+        how = Given(labelled, estimator, metric, Selection(), order.classes, seed)
+        return cls(calibrator, labelled, summary, estimate_shift(how, summary), order, seed)

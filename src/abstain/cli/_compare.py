@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from abstain import _words as words
-from abstain._numerics import aligned
 from abstain.cli import _options as option
 from abstain.cli._goal import budget_of
 from abstain.cli._terminal import in_a_line
 from abstain.cli._values import check_with, filled_by, in_one_value, option_field
 
 if TYPE_CHECKING:
-    from abstain.cli._calibration import Basis
+    from abstain.cli._calibrate import Basis
     from abstain.cli._predictions import Predictions
     from abstain.evaluation import ResultTable
 
@@ -117,7 +115,7 @@ def compare(
     """
     names, metric = _names(comparison.methods), comparison.metric
 
-    from abstain.cli._calibration import Basis
+    from abstain.cli._calibrate import Basis
     from abstain.cli._labels import classes_of
     from abstain.cli._predictions import read_predictions, read_validation
     from abstain.deciding import warn_of
@@ -224,6 +222,9 @@ def _estimated(
 
 
 def _lines(found: dict[str, Any]) -> list[str]:
+    from abstain import _words as words
+    from abstain._numerics import aligned
+
     interval = f"{100 * found['level']:g}% interval"
     budgets = [part["budget"] for part in next(iter(found["methods"].values()))]
     rows = [["withheld by", *(f"{_in_words(budget)} ({interval})" for budget in budgets)]]

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from abstain.cli._options import fraction, metric, reads
-from abstain.cli._spelling import spelled
+from abstain.cli._terminal import spelled
 from abstain.cli._values import FILE, check_with, filled_by, in_one_value, option_field
 
 #: More than any table has.

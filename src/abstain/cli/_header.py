@@ -18,6 +18,8 @@ import numpy as np
 from abstain._inputs import FloatArray
 from abstain.cli._terminal import in_a_line
 
+#: So many rows are named where there are more.
+MOST_NAMED = 5
 # No name is longer; what is longer is a table without line ends, or none.
 _MOST_LETTERS = 10_000
 _SHOWN = 80

@@ -21,8 +21,7 @@ from abstain import __version__
 from abstain._files import ENDING, discard_unfinished
 from abstain.cli import missing_package
 from abstain.cli._output import plain_warnings
-from abstain.cli._spelling import spelled
-from abstain.cli._terminal import in_a_line, plain_logs, say, with_verbose
+from abstain.cli._terminal import in_a_line, plain_logs, say, spelled, with_verbose
 from abstain.exceptions import AbstainError
 
 #: Commands that are in a module of another name, each under its own name there; a dash in a
@@ -30,6 +29,7 @@ from abstain.exceptions import AbstainError
 _BESIDE = {
     "adapt": "apply",
     "estimate": "shift",
+    "evaluate": "apply",
     "metrics": "doctor",
 }
 NAMES = (

@@ -21,8 +21,7 @@ import click
 
 from abstain._files import landing, place_of
 from abstain._words import NOT_DEFINED
-from abstain.cli._spelling import spelled
-from abstain.cli._terminal import in_a_line, say, tell
+from abstain.cli._terminal import in_a_line, say, spelled, tell
 from abstain.cli._values import FILE, KEY_FILE, filled_by, option_field
 from abstain.exceptions import AssumptionWarning, RepairWarning
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from abstain._inputs import IntArray, Mask
 from abstain._logs import logger, stopwatch
-from abstain.cli._header import listed
+from abstain.cli._header import MOST_NAMED, listed
 from abstain.cli._labels import as_labels, as_text, labels_and_classes, without_gaps
 from abstain.cli._reading import AS_FOUND, Columns, Missing, Reading
 from abstain.cli._scores import ScoreColumns, no_percentages, remark_on_gaps, score_columns
@@ -41,9 +41,6 @@ from abstain.exceptions import RepairWarning, warn_user
 
 if TYPE_CHECKING:
     from abstain import Policy
-
-#: So many rows are named where there are more.
-MOST_NAMED = 5
 
 _logger = logger("cli")
 

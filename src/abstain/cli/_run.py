@@ -129,9 +129,14 @@ def _streamed(
     """Do the same about rows that are never in memory all at once."""
     from threading import Lock
 
-    from abstain.cli._first_pass import StreamChoice, choice_of, first_pass, stream_lines
     from abstain.cli._predictions import prediction_files, read_validation
-    from abstain.cli._streaming import StreamedRun
+    from abstain.cli._streaming import (
+        StreamChoice,
+        StreamedRun,
+        choice_of,
+        first_pass,
+        stream_lines,
+    )
     from abstain.cli._tables import found_files
 
     parameters, key = goal.parameters() | asdict(method), signing_key(outputs.key_file)

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from abstain.cli import _options as option
-from abstain.cli._spelling import spelled
-from abstain.cli._terminal import in_a_line
+from abstain.cli._terminal import in_a_line, spelled
 
 
 @option.command("abstain shift validation.csv batch.csv --label ill --scores p_ill")
@@ -34,7 +33,7 @@ def shift(
     of the same classifier on new rows. Prints the proportions with intervals, whether they moved,
     and whether a shift of the proportions explains what changed.
     """
-    from abstain.cli._calibration import Basis
+    from abstain.cli._calibrate import Basis
     from abstain.cli._labels import classes_of
     from abstain.cli._predictions import read_predictions, read_validation
     from abstain.shift import get, shift_facts

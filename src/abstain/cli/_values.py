@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from abstain.cli._spelling import spelled
+from abstain.cli._terminal import spelled
 
 if TYPE_CHECKING:
     from abstain import Policy

@@ -1,1 +1,0 @@
-"""A rule and rows that come in parts of a frame."""
