@@ -15,6 +15,7 @@ from abstain.metrics import Metric
 __all__ = [
     "ROOT",
     "Batch",
+    "classes",
     "decide_and_read",
     "one_column",
     "rows",
@@ -71,6 +72,16 @@ def ten_classes(n: int) -> Batch:
     scores_val[np.arange(VALIDATION), y_val] += 2
     scores[np.arange(n), y] += 2
     return Batch(scores_val, y_val, scores)
+
+
+def classes(k: int, n_val: int, n: int) -> Batch:
+    """Very many classes: float32 logits, most of each row's probability in a few of them."""
+    rng = np.random.default_rng(0)
+    y_val, y = (rng.permutation(np.arange(m) % k) for m in (n_val, n))
+    made = [rng.standard_normal((m, k), dtype=np.float32) for m in (n_val, n)]
+    for logits, labels in zip(made, (y_val, y), strict=True):
+        logits[np.arange(len(labels)), labels] += 4
+    return Batch(made[0], y_val, made[1])
 
 
 def decide_and_read(abstainer: Abstainer, scores: NDArray[Any]) -> Decisions:

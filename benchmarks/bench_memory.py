@@ -54,14 +54,14 @@ def measure(case: str) -> None:
     batch = make(rows(usual))
     fitted = batch.fitted(metric)
     found = {"scores": batch.scores.nbytes}
-    found["decide"], found["held after it"] = _added(lambda: fitted.decide(batch.scores))
-    found["and read"], _ = _added(lambda: decide_and_read(fitted, batch.scores))
+    found["decide"], found["held after it"] = added(lambda: fitted.decide(batch.scores))
+    found["and read"], _ = added(lambda: decide_and_read(fitted, batch.scores))
     # By now all the code is loaded: what is left grows with the rows.
-    found["and read, once more"], _ = _added(lambda: decide_and_read(fitted, batch.scores))
+    found["and read, once more"], _ = added(lambda: decide_and_read(fitted, batch.scores))
     json.dump(found, sys.stdout)
 
 
-def _added(function: Callable[[], Any]) -> tuple[int, int]:
+def added(function: Callable[[], Any]) -> tuple[int, int]:
     """Return how many bytes a call adds to the resident ones at its peak, and after it."""
     gc.collect()
     _give_back()
