@@ -5,6 +5,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -249,3 +251,21 @@ def test_names_complete_in_the_shell(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         run_command([])
     assert "plain,sensitivity@specificity=0.99" in capsys.readouterr().out
+
+
+def test_a_program_that_reads_tables_does_not_wait_for_pandas(tmp_path):
+    pytest.importorskip("pandas")
+    (tmp_path / "v.csv").write_text("p,y\n" + "0.2,0\n0.7,1\n0.4,0\n0.8,1\n" * 20)
+    program = """
+import sys
+from abstain.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+assert "pandas" not in sys.modules
+import pyarrow
+assert len(pyarrow.table({"a": [1, 2]}).to_pandas()) == 2
+"""
+    run = ["calibrate", "v.csv", "--scores", "p"]
+    subprocess.run([sys.executable, "-c", program, *run], cwd=tmp_path, check=True)

@@ -14,9 +14,14 @@ if TYPE_CHECKING:
 
 __all__ = ["commands", "main", "run_command"]
 
+#: Whether this process is a command line and nothing else.
+own_process = False
+
 
 def main() -> None:
     """Run the command line and exit."""
+    global own_process
+    own_process = True
     try:
         from abstain.cli._main import run_command
     except KeyboardInterrupt:

@@ -6,6 +6,7 @@ an error that proposes what it may be, and so is a number that may mean two thin
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from abstain import cli
 from abstain._inputs import IntArray, Mask
 from abstain._logs import logger, stopwatch
 from abstain.cli._header import MOST_NAMED, listed
@@ -353,6 +355,7 @@ def prediction_files(
     stream : bool
         Whether they are to be read in parts.
     """
+    _pass_over_pandas()
     files = table_files(path) if stream and path.is_dir() else found_files(path)
     if stream and kind_of(files[0]) == "workbook":
         raise ValueError(
@@ -363,6 +366,30 @@ def prediction_files(
     columns = columns.as_made(rule, names)
     scores = score_columns(files[0], names, columns, reading, scale=scale, rule=rule)
     return PredictionFiles(path, files, names, scores, columns, reading)
+
+
+class _Unseen:
+    """What stands before the finders of modules and finds no pandas."""
+
+    @staticmethod
+    def find_spec(name: str, *_: Any) -> None:
+        """Leave all other modules to the finders behind."""
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+
+def _pass_over_pandas() -> None:
+    """Keep PyArrow from importing pandas, which takes longer than all else of a small file.
+
+    It looks once whether pandas is there, to know what it may be given: here nothing is of it.
+    Where a frame of pandas is asked for it looks again.
+    """
+    if cli.own_process and "pandas" not in sys.modules:
+        sys.meta_path.insert(0, _Unseen)
+        try:
+            pa.array([])
+        finally:
+            sys.meta_path.remove(_Unseen)
 
 
 def read_predictions(
