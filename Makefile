@@ -9,7 +9,7 @@ EXTRAS := arrow,cli,dask,dataframes,excel,mlflow,onnx,plots,sklearn,sql
 TORCH ?= torch==2.13.0
 
 .PHONY: setup machine demo test test-slow test-oldest test-pythons fuzz coverage lint bench docs proof \
-  audit prepare release publish clean
+  audit sbom prepare release publish clean
 
 setup: $(VENV)/.setup
 
@@ -92,9 +92,19 @@ proof: .venv-proof/.ready
 audit: .venv-audit/.ready
 	.venv-audit/bin/pip-audit --skip-editable
 
+# What the wheel in dist/ brings along when it is installed with nothing else, as CycloneDX lists it.
+sbom: .venv-audit/.ready
+	$(PYTHON) -m venv --clear --without-pip .venv-sbom
+	.venv-audit/bin/python -m pip --quiet --python .venv-sbom install dist/*.whl
+	mkdir -p build
+	.venv-audit/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+	  --output-file build/abstain.cdx.json .venv-sbom/bin/python
+	@echo build/abstain.cdx.json
+
 .venv-audit/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv-audit
-	.venv-audit/bin/python -m pip --quiet --disable-pip-version-check install --editable ".[$(EXTRAS)]" pip-audit
+	.venv-audit/bin/python -m pip --quiet --disable-pip-version-check install \
+	  --editable ".[$(EXTRAS)]" pip-audit "cyclonedx-bom>=5"
 	@touch $@
 
 # The steps of a release; RELEASING.md has them in order. `release` is a dry run, and changes nothing.

@@ -14,7 +14,7 @@ import importlib.util
 from abstain import Abstainer, Policy
 from abstain.datasets import screening_clinic
 
-for extra in ("click", "matplotlib", "pyarrow", "rich"):
+for extra in ("click", "matplotlib", "pyarrow", "rich", "sklearn"):
     assert importlib.util.find_spec(extra) is None, extra
 clinic = screening_clinic(500, 500)
 abstainer = Abstainer("sensitivity@specificity=0.9", budget=0.1, scale="logits", random_state=0)
