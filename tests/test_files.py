@@ -22,6 +22,40 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["decisions.csv"]
 
 
+@pytest.mark.parametrize("links", [True, False], ids=["links", "no-links"])
+@pytest.mark.parametrize("open_file", ["decisions.csv", "policy.json", "report.html"])
+def test_where_one_is_open_elsewhere_all_stay_what_they_were(
+    open_file, links, tmp_path, monkeypatch
+):
+    """As on Windows, where what another program has open can be neither replaced nor moved."""
+    names = ["decisions.csv", "policy.json", "report.html"]
+    for name in names[:2] + [open_file]:
+        (tmp_path / name).write_text(f"old {name}")
+    before = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    replace = Path.replace
+
+    def refused(self, target):
+        if open_file in (self.name, Path(target).name):
+            raise PermissionError(13, "used by another process", str(target))
+        return replace(self, target)
+
+    def no_links(*_):
+        raise OSError("no links here")
+
+    monkeypatch.setattr(Path, "replace", refused)
+    if not links:
+        monkeypatch.setattr(os, "link", no_links)
+
+    def write():
+        with landing() as place:
+            for name in names:
+                place(tmp_path / name).write_text("new")
+
+    with pytest.raises(PermissionError, match="used by another"):
+        write()
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before
+
+
 def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no folder"):
         write_text(tmp_path / "nowhere" / "file.txt", "text")

@@ -145,40 +145,44 @@ def discard_unfinished() -> None:
 def _exchange(waiting: dict[Path, Path]) -> None:
     """Put every file in its place; where one cannot be, put back what stood in the others."""
     before: dict[Path, Path | None] = {}
+    landed: set[Path] = set()
     try:
         for target, temporary in waiting.items():
             if target.exists():
                 # What was private stays so, and what was not to be changed, too.
                 with suppress(OSError):
                     temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-            kept = None
-            if len(waiting) > 1 and target.exists():
-                # What stands there is kept under a hidden name.
-                kept = _hidden(target)
-                kept.unlink()
-                try:
-                    os.link(target, kept)
-                except OSError:
-                    # A file system without links: moved away, and back where the rest fails.
-                    target.replace(kept)
-            before[target] = kept
+            before[target] = _kept(target) if len(waiting) > 1 and target.exists() else None
             temporary.replace(target)
+            landed.add(target)
             _unfinished.discard(temporary)
     except OSError:
-        *landed, failed = before
-        for target in landed:
-            kept = before[target]
+        for target, kept in before.items():
             if kept is None:
-                target.unlink(missing_ok=True)
-            else:
+                if target in landed:
+                    target.unlink(missing_ok=True)
+            elif target in landed or not target.exists():
                 kept.replace(target)
-                _unfinished.discard(kept)
-        if (kept := before[failed]) is not None:
-            _remove(kept)
         raise
-    for target in before:
-        if (kept := before[target]) is not None:
-            _remove(kept)
+    finally:
+        for target, kept in before.items():
+            if kept is not None and target.exists():
+                _remove(kept)
+
+
+def _kept(target: Path) -> Path:
+    """Return the hidden name that what stands in a place has from now on."""
+    kept = _hidden(target)
+    kept.unlink()
+    try:
+        os.link(target, kept)
+    except OSError:
+        # A file system without links: moved away, and back where the rest fails.
+        try:
+            target.replace(kept)
+        finally:
+            _unfinished.discard(kept)
+    return kept
 
 
 def _hidden(target: Path) -> Path:

@@ -76,6 +76,19 @@ def test_no_output_is_another_or_an_input_under_any_name(abstain, tables):
         assert "it is read as" in refused(abstain, *line)
 
 
+def test_where_the_case_of_names_is_ignored_so_is_it_here(abstain, tables):
+    """As on Windows and macOS, where both spellings of a folder, and of a file, are the same."""
+    Path("runs").mkdir()
+    Path("RUNS").symlink_to("runs")
+    Path("runs/t.csv").write_bytes(Path("t.csv").read_bytes())
+    line = [part if part != "t.csv" else "runs/t.csv" for part in RUN]
+    both = ("--out", "runs/d.csv", "--policy", "runs/D.CSV")
+    assert "given for two outputs" in refused(abstain, *line, *both)
+    assert "it is read as" in refused(abstain, *line, "--out", "runs/T.csv")
+    Path("RUNS").unlink()
+    assert abstain(*line, *both)[0] == 0
+
+
 def test_force_writes_through_links_and_keeps_what_is_no_file(abstain, tables):
     Path("sub").mkdir()
     Path("sub/real.csv").write_text("old")

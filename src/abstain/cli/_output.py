@@ -193,11 +193,20 @@ def _check_writable(path: Path, folder: Path) -> None:
 
 def _identities(path: Path) -> list[object]:
     """Return what makes two paths the same file: where links lead, and the file itself."""
-    found: list[object] = [os.path.realpath(path)]
+    name = os.path.realpath(path)
+    found: list[object] = [name]
     with suppress(OSError, ValueError):
+        if _ignores_case(Path(name).parent):
+            found.append(name.casefold())
         there = path.stat()
         found.append((there.st_dev, there.st_ino))
     return found
+
+
+def _ignores_case(folder: Path) -> bool:
+    """Tell whether a folder is where ``A.csv`` and ``a.csv`` are one file."""
+    other = folder.with_name(folder.name.swapcase())
+    return other != folder and other.exists() and other.samefile(folder)
 
 
 def manifest_path(path: Path) -> Path:
