@@ -29,7 +29,7 @@ def test_where_one_is_open_elsewhere_all_stay_what_they_were(
 ):
     """As on Windows, where what another program has open can be neither replaced nor moved."""
     names = ["decisions.csv", "policy.json", "report.html"]
-    for name in names[:2] + [open_file]:
+    for name in [*names[:2], open_file]:
         (tmp_path / name).write_text(f"old {name}")
     before = {path.name: path.read_text() for path in tmp_path.iterdir()}
     replace = Path.replace

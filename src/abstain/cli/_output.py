@@ -220,8 +220,8 @@ class Outputs:
 
     Attributes
     ----------
-    out, policy, report : Path or None
-        Where the result, the rule and a page go.
+    out, policy, report, card : Path or None
+        Where the result, the rule, a page and a section of a model card go.
     sort : {"input", "pressing"}
         The order of the rows in ``out``.
     key_file : Path or None
@@ -246,6 +246,9 @@ class Outputs:
         "--report",
         type=FILE,
         help="Write a page about the decisions: one HTML file, to open, mail or print.",
+    )
+    card: Path | None = option_field(
+        "--card", type=FILE, help="Write a section for the card of the model, as Markdown."
     )
     force: bool = option_field(
         "--force", is_flag=True, help="Write over files that exist.", absent=False
@@ -274,7 +277,7 @@ class Outputs:
         table : bool
             Whether ``out`` is a table; its ending says in which format.
         """
-        written = [self.out, self.policy, self.report]
+        written = [self.out, self.policy, self.report, self.card]
         if table and self.out is not None:
             if not self.out.name.lower().endswith(ENDINGS):
                 raise click.UsageError(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @option.reading(refer=True)
 @click.option("--title", help="The page's title.")
 @option.random_state
-@option.outputs("force", "as_json", out="Where to write the page.", default="report.html")
+@option.outputs("card", "force", "as_json", out="Where to write the page.", default="report.html")
 def report(
     rule: option.SavedRule,
     batch: Path,
@@ -73,8 +73,11 @@ def report(
     )
     with landing() as place:
         page.save(place(Path(str(outputs.out))))
+        if outputs.card is not None:
+            place(outputs.card).write_text(page.model_card(), encoding="utf-8")
         option.emit(page.facts, [page.headline], outputs.as_json)
     wrote("the report", outputs.out)
+    wrote("the section of a model card", outputs.card)
 
 
 def page_about(

@@ -32,6 +32,7 @@ from abstain.evaluation import operating_point
 from abstain.metrics import ExpectedCost
 from abstain.report._cases import PageRows, cases
 from abstain.report._html import render
+from abstain.report._model_card import model_card
 from abstain.report._steps import slider
 from abstain.report._trust import DOUBTFUL, NOT_CHECKED, PLAUSIBLE, read_validation, trust
 from abstain.report._view import View
@@ -150,6 +151,10 @@ class Report:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page, whole or not at all."""
         write_text(path, self.to_html())
+
+    def model_card(self) -> str:
+        """Return a section for the card of the model, as Markdown."""
+        return model_card(self.facts)
 
     def _repr_html_(self) -> str:
         # A frame of its own keeps the page's style and the notebook's apart.
