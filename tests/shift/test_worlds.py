@@ -141,3 +141,36 @@ def test_who_knows_says_so():
     np.testing.assert_allclose(still.weights_, 1)
     with pytest.raises(ValueError, match="`prior` must be four numbers"):
         AutoShift(prior=(1, 2)).fit(source.proba, target, source.codes)
+
+
+def many_classes(world, seed, n=3000, n_classes=200):
+    """Calibrated rows of more classes than have cells of their own, as a world has them."""
+    rng = np.random.default_rng([seed, n])
+    tilt = np.exp(1.2 * rng.standard_normal(n_classes) * (world == "label"))
+    y = rng.choice(n_classes, size=2 * n, p=tilt / tilt.sum())
+    x = rng.standard_normal((2 * n, n_classes))
+    x[np.arange(2 * n), y] += 3.5
+    proba = np.exp(3.5 * (x - x.max(axis=1, keepdims=True)))
+    proba /= proba.sum(axis=1, keepdims=True)
+    odd = proba.max(axis=1) < np.median(proba.max(axis=1))
+    keep = np.where(odd | (world != "scores"), 1.0, 0.25)
+    rows = np.flatnonzero(rng.random(2 * n) < keep)[:n]
+    return proba[rows], y[rows]
+
+
+@pytest.mark.parametrize("world", ["nothing", "label", "scores"])
+def test_worlds_of_classes_that_share_cells(world):
+    source = LabelledSummary(*many_classes("nothing", 0))
+    target, y = many_classes(world, 1)
+    found = weighed(source, RowSummary(target))
+    assert len(Cells.of(source)) <= 256
+    assert WORLDS[found.weights.argmax()] == world
+    assert found.weights.max() > 0.7
+    both = found.explained["both"]
+    assert both.tilt.shape == (128,)
+    draws = both.ratio_draws(*[np.full((9, 200), 1 / 200)] * 3, np.random.default_rng(0))
+    assert draws.shape == (8, 200)
+    np.testing.assert_allclose(draws.mean(axis=1), 1)
+    if world == "label":
+        now = np.bincount(y, minlength=200)
+        assert np.corrcoef(np.log(both.by_class), np.log(now + 1))[0, 1] > 0.4

@@ -117,7 +117,7 @@ class AutoShift(ShiftEstimator):
         worlds = self.worlds_ = weigh(source, target, prior, hedge)
         self.world_weights_ = worlds.weights
         self._label = self._maximum_likelihood().fit_summaries(source, target, self._known)
-        both = np.exp(worlds.explained["both"].tilt) * self.source_priors_
+        both = worlds.explained["both"].by_class * self.source_priors_
         both /= both.sum()
         if self._known is not None:
             both = super()._with_known(both, target.total, self._known)

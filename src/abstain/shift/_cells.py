@@ -15,6 +15,8 @@ from abstain.summaries import BatchSummary, LabelledSummary
 
 # Cells: at most, and rows that each should have.
 _MOST_CELLS = 24
+# Classes that have cells of their own; of more, as many neighbours share theirs as it takes.
+MOST_PARTS = 128
 _ROWS_PER_CELL = 10
 # Where between two kinds of rows a cut lies: not where a grid of scores would have one more.
 _GOLDEN = 0.6180339887498949
@@ -34,7 +36,8 @@ _BIN, _ENDS, _PER_HALVING, _LAST = 2.0**-16, 2.0**-7, 10, 2.0**-40
 class Cells:
     """Where scores are counted: the likeliest class, and a range of its probability.
 
-    Cut on validation rows alone; the cuts lie in gaps between them.
+    Cut on validation rows alone; the cuts lie in gaps between them. More than 128 classes share
+    cells with their neighbours.
 
     Parameters
     ----------
@@ -43,10 +46,13 @@ class Cells:
         classes one array cuts the probability of the positive one.
     first : ndarray of int
         The number of the first cell of each of these, and how many cells there are.
+    part : ndarray of shape (n_classes,)
+        Which classes share their cells: neighbours in the order of the columns, of very many.
     """
 
     cuts: tuple[FloatArray, ...]
     first: IntArray
+    part: IntArray
 
     @classmethod
     def of(cls, source: LabelledSummary) -> Cells:
@@ -54,13 +60,16 @@ class Cells:
         proba, k = source.proba, source.proba.shape[1]
         weight = source.counts
         best, top = highest_of_rows(proba)
-        here = [np.flatnonzero(best == j) for j in range(k)]
+        n_parts = min(k, MOST_PARTS)
+        part = np.arange(k) * n_parts // k
+        best = part[best]
+        here = [np.flatnonzero(best == j) for j in range(n_parts)]
         heavy = np.array([weight[rows].sum() for rows in here])
-        most = max(_MOST_CELLS, 2 * k) / max(np.count_nonzero(heavy), 1)
+        most = max(_MOST_CELLS, 2 * n_parts) / max(np.count_nonzero(heavy), 1)
         parts = np.clip(np.minimum(heavy / _ROWS_PER_CELL, most), 1, None).astype(int)
         value = proba[:, 1] if k == 2 else top
         # Rows were joined by how sure they are, of two classes at both ends of the scale.
-        mirrored = (1 - source.edges, source.edges) if k == 2 else (source.edges,) * k
+        mirrored = (1 - source.edges, source.edges) if k == 2 else (source.edges,) * n_parts
         cuts = [
             _quantile_cuts(value[rows], weight[rows], int(n), edges)
             for rows, n, edges in zip(here, parts, mirrored, strict=True)
@@ -71,7 +80,7 @@ class Cells:
                 low, high = value[here[0]].max(), value[here[1]].min()
                 between = np.array([low + _GOLDEN * (high - low)])
             cuts = [_between_bins(np.concatenate([cuts[0], between, cuts[1]]))]
-        return cls(tuple(cuts), np.cumsum([0, *(len(cut) + 1 for cut in cuts)]))
+        return cls(tuple(cuts), np.cumsum([0, *(len(cut) + 1 for cut in cuts)]), part)
 
     def __len__(self) -> int:
         return int(self.first[-1])
@@ -98,6 +107,13 @@ class Cells:
         proba, weight = batch.one_by_one
         return np.bincount(self.number(proba), weight, len(self)).astype(np.float64)
 
+    def by_part(self, columns: FloatArray) -> FloatArray:
+        """Return sums of what there is of each class, in the last axis, over those of a part."""
+        if len(self.part) <= MOST_PARTS:
+            return columns
+        starts = np.flatnonzero(np.diff(self.part, prepend=-1))
+        return np.asarray(np.add.reduceat(columns, starts, axis=-1))
+
     def number(self, proba: FloatArray) -> IntArray:
         """Return the cell of each row, of two classes by the positive one if that is all."""
         if len(self.cuts) == 1:
@@ -110,6 +126,7 @@ class Cells:
             found[near] = np.searchsorted(self.cuts[0], p[near], side="right")
             return found
         best, top = highest_of_rows(proba)
+        best = self.part[best]
         cell = self.first[best]
         for j, cuts in enumerate(self.cuts):
             if len(cuts):

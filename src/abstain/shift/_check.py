@@ -23,7 +23,7 @@ from abstain._inputs import (
     column_labels,
 )
 from abstain.exceptions import AssumptionWarning, warn_user
-from abstain.shift._cells import Cells
+from abstain.shift._cells import MOST_PARTS, Cells
 from abstain.shift._mixture_ratio import likelihood_ratio, simulated_ratio
 from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
 
@@ -31,8 +31,8 @@ from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
 LEVEL = 0.01
 
 # More classes than this are not checked: tables of twice as many cells would take minutes, and
-# have a handful of rows for each class.
-_MOST_CLASSES = 256
+# have a handful of rows for each class. They have no cells of their own, besides.
+_MOST_CLASSES = MOST_PARTS
 # Fewer rows of either set cannot tell.
 _FEWEST_ROWS = 16
 
@@ -177,7 +177,7 @@ def check_label_shift(
     probabilities is referred to the gamma distribution that has its mean and its variance in
     simulations of the fitted model: with many rows, chi squared with cells less classes degrees
     of freedom. Shifts inside a cell are not seen, nor is one that looks like another mixture.
-    More than 256 classes are not checked: the p-value is then 1 with no degrees of freedom.
+    More than 128 classes are not checked: the p-value is then 1 with no degrees of freedom.
 
     Examples
     --------

@@ -41,11 +41,13 @@ class CellModel(NamedTuple):
         Rows of the batch.
     share, noise : ndarray of shape (n_cells,)
         Share of the validation rows, and how uncertain its logarithm is, as a variance.
-    proba, by_slope : ndarray of shape (n_cells, n_classes)
+    proba, by_slope : ndarray of shape (n_cells, n_parts)
         Mean probabilities of validation rows, and how they move with the calibration's slope, by
-        its standard error.
-    priors : ndarray of shape (n_classes,)
+        its standard error. Of each class, or of classes that share their cells together.
+    priors : ndarray of shape (n_parts,)
         Their mean over the cells.
+    share_of_one : ndarray of shape (n_parts,)
+        How far tilts of classes, each for itself, tilt a part of them: 1 for a class alone.
     smooth, steep : ndarray of shape (n_cells, n_cells)
         The covariance of score tilts of spread 1, and of those that look like class tilts.
     """
@@ -56,6 +58,7 @@ class CellModel(NamedTuple):
     proba: FloatArray
     by_slope: FloatArray
     priors: FloatArray
+    share_of_one: FloatArray
     smooth: FloatArray
     steep: FloatArray
 
@@ -65,9 +68,9 @@ class Modes(NamedTuple):
 
     Attributes
     ----------
-    tilt : ndarray of shape (n_nodes, n_classes)
+    tilt : ndarray of shape (n_nodes, n_parts)
         Logarithm of new over old class proportions, but for a constant.
-    covariance : ndarray of shape (n_nodes, n_classes, n_classes)
+    covariance : ndarray of shape (n_nodes, n_parts, n_parts)
         How uncertain that is.
     by_cell : ndarray of shape (n_nodes, n_cells)
         Logarithm of new over old rows of a cell that are not for the classes.
@@ -86,12 +89,14 @@ class Modes(NamedTuple):
 def cell_model(source: LabelledSummary, target: BatchSummary, cells: Cells) -> CellModel:
     """Count a batch in cells, and say what its numbers are compared with."""
     proba, weight = source.proba, source.counts
-    n_cells, k = len(cells), proba.shape[1]
+    n_cells, total = len(cells), weight @ source.proba
     cell = cells.number(proba)
     rows = np.bincount(cell, weights=weight, minlength=n_cells).astype(np.float64)
     logs = np.log(np.maximum(proba, _SMALLEST))
     moved = proba * (logs - np.einsum("nk,nk->n", proba, logs)[:, None])
     information = float(weight @ np.einsum("nk,nk->n", moved, logs))
+    proba, moved = cells.by_part(proba), cells.by_part(moved)
+    k = proba.shape[1]
     sums = np.column_stack(
         [
             np.bincount(cell, weights=weight * column, minlength=n_cells)
@@ -103,6 +108,7 @@ def cell_model(source: LabelledSummary, target: BatchSummary, cells: Cells) -> C
     mean, by_slope = np.hsplit(sums / (rows + _SMALLEST)[:, None], 2)
     by_slope /= np.sqrt(max(information, 1.0))
     share = (rows + _HALF) / (rows + _HALF).sum()
+    of_one = np.sqrt(cells.by_part(total**2)) / np.maximum(cells.by_part(total), _SMALLEST)
     return CellModel(
         cells.counts(target),
         share,
@@ -111,12 +117,13 @@ def cell_model(source: LabelledSummary, target: BatchSummary, cells: Cells) -> C
         mean,
         by_slope,
         share @ mean,
-        _smooth(mean, rows, cells),
+        of_one,
+        _smooth(mean, rows, cells, of_one),
         _steep(mean, share),
     )
 
 
-def _smooth(mean: FloatArray, rows: FloatArray, cells: Cells) -> FloatArray:
+def _smooth(mean: FloatArray, rows: FloatArray, cells: Cells, of_one: FloatArray) -> FloatArray:
     """Return the covariance of a score tilt: cells of like confidence are alike."""
     confidence = mean.max(axis=1)
     # Cells that are as confident as each other share their ranks, whatever the last digit.
@@ -127,7 +134,8 @@ def _smooth(mean: FloatArray, rows: FloatArray, cells: Cells) -> FloatArray:
         part = (mean[:, 1] > 0.5).astype(np.intp)
     else:
         part = np.repeat(np.arange(mean.shape[1]), np.diff(cells.first))
-    covariance: FloatArray = near * (_COMMON + _OWN * (part[:, None] == part))
+    own = _OWN * of_one[part] ** 2
+    covariance: FloatArray = near * (_COMMON + own * (part[:, None] == part))
     return covariance
 
 
@@ -137,11 +145,16 @@ def _steep(mean: FloatArray, share: FloatArray) -> FloatArray:
     Straight in the probability, where label shift is in the logarithm of a mean of them; or in
     its rank. Which of the two nobody knows, so it may be any mixture.
     """
-    apart = (mean[:, None, :] - mean) / _LIKE
-    rank = np.einsum("cdk,d->ck", np.clip(apart, -0.5, 0.5) + 0.5, share)
+    rank = np.column_stack([_rank(column / _LIKE, share) for column in mean.T])
     forms = np.hstack([mean, rank]) - share @ np.hstack([mean, rank])
     covariance: FloatArray = forms @ forms.T / 2
     return covariance
+
+
+def _rank(values: FloatArray, share: FloatArray) -> FloatArray:
+    """Return the share of what is below each value, where those less than 1/2 apart are alike."""
+    apart = np.subtract.outer(values, values)
+    return np.asarray(np.clip(apart, -0.5, 0.5, out=apart) @ share + 0.5 * share.sum())
 
 
 def likeliest_tilts(model: CellModel, spreads: FloatArray) -> Modes:
@@ -151,7 +164,9 @@ def likeliest_tilts(model: CellModel, spreads: FloatArray) -> Modes:
     is. So a step is that of a Gaussian process: what is observed is ``eta + T / mu - 1`` with
     variance ``1 / mu``, and v solves ``(covariance + 1 / mu) v = observed - mean``.
     """
-    classes, scores, steep = spreads.T[:, :, None]
+    scores, steep = spreads.T[1:, :, None]
+    # Of each part, and last of the slope, which has no spread but its own.
+    classes = spreads[:, :1] * np.append(model.share_of_one, 1.0)
     counts, n_nodes, k = model.counts, len(spreads), model.proba.shape[1]
     level = np.log(np.maximum(counts.sum() * model.share, _SMALLEST))
     # The size of the batch, which says nothing; and what e, b and a steep tilt of scores may be.
@@ -192,10 +207,11 @@ def likeliest_tilts(model: CellModel, spreads: FloatArray) -> Modes:
     if adapts:
         some = jacobian[:, :, :k]
         known = some.transpose(0, 2, 1) @ np.linalg.solve(system, some)
-        spread = classes[:, :, None] ** 2 * (np.eye(k) - known)
+        own = classes[:, :k]
+        spread = own[:, :, None] * own[:, None, :] * (np.eye(k) - known)
     # Of the cells what is neither the batch's size nor the classes.
     rest = scores**2 * (v @ model.smooth) + noise * v
-    return Modes(classes * x[:, :k], spread, rest, evidence, strain)
+    return Modes(classes[:, :k] * x[:, :k], spread, rest, evidence, strain)
 
 
 def _straightened(
@@ -203,6 +219,7 @@ def _straightened(
 ) -> tuple[FloatArray, FloatArray]:
     """Return log r of each cell at each node, and its derivatives in tilts and slope."""
     k = model.proba.shape[1]
+    classes = classes[:, :k]
     odds = np.exp(classes * x[:, :k])
     priors = odds * model.priors
     total = priors.sum(axis=1, keepdims=True)
@@ -211,7 +228,7 @@ def _straightened(
     by_class = w[:, None, :] * model.proba / mixed[:, :, None] - (priors / total)[:, None, :]
     moved = w @ model.by_slope.T
     by_slope = moved / mixed - (moved @ model.share)[:, None]
-    jacobian = np.concatenate([classes[:, :, None] * by_class, by_slope[:, :, None]], axis=2)
+    jacobian = np.concatenate([classes[:, None, :] * by_class, by_slope[:, :, None]], axis=2)
     # Linear in the slope, whose standard error is small.
     fitted: FloatArray = np.log(mixed) + by_slope * x[:, k:]
     return fitted, jacobian

@@ -42,9 +42,9 @@ class Explanation:
     cells : Cells
     by_cell : ndarray of shape (n_cells,)
         How many times as many rows of each cell there are, not for the classes.
-    tilt : ndarray of shape (n_classes,)
-        Logarithm of new over old class proportions.
-    covariance : ndarray of shape (n_classes, n_classes)
+    tilt : ndarray of shape (n_parts,)
+        Logarithm of new over old proportions of the classes, or of those that share cells.
+    covariance : ndarray of shape (n_parts, n_parts)
         How uncertain that is.
     evidence, strain : float
         Of all nodes; of the one that strains least.
@@ -57,12 +57,17 @@ class Explanation:
     evidence: float
     strain: float
 
+    @property
+    def by_class(self) -> FloatArray:
+        """New over old proportion of each class, but for a constant."""
+        return np.asarray(np.exp(self.tilt)[self.cells.part])
+
     def scatter(self, source_priors: FloatArray) -> float:
         """Return how far the batch leaves class proportions open, as total variation expected."""
         priors = np.exp(self.tilt) * source_priors
         priors /= priors.sum()
         slopes = np.diag(priors) - np.outer(priors, priors)
-        variance = np.einsum("ij,jk,ik->i", slopes, self.covariance, slopes)
+        variance = np.einsum("ij,ij->i", slopes @ self.covariance, slopes)
         return float(np.sqrt(np.maximum(variance, 0.0) * 2 / np.pi).sum() / 2)
 
     def ratio_draws(
@@ -74,7 +79,7 @@ class Explanation:
         values, vectors = np.linalg.eigh(self.covariance)
         root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
         logs = self.tilt + rng.standard_normal((len(moved) - 1, len(root))) @ root
-        ratios = np.exp(logs - logs.max(axis=1, keepdims=True))
+        ratios = np.exp(logs - logs.max(axis=1, keepdims=True))[:, self.cells.part]
         found: FloatArray = ratios / (ratios * source[1:]).sum(axis=1, keepdims=True)
         return found
 
@@ -102,8 +107,8 @@ class Worlds:
         How often counts as odd as these come about in the world that has them least odd.
     counts : CellCounts or None
         What the batch and its validation data have in each cell; None without labels.
-    source_priors : ndarray of shape (n_classes,)
-        Class proportions of the validation data.
+    source_priors : ndarray of shape (n_parts,)
+        Proportions of the validation data's classes, or of those that share cells together.
     unseen : float
         The share of the batch that scores where no validation row does, nor near.
     """
@@ -160,7 +165,7 @@ def weigh(
     weights[WORLDS.index("scores")] += weights[len(WORLDS) :].sum()
     counts = None
     if source.codes is not None:
-        counts = CellCounts(source, model.counts, cells, range(len(model.priors)))
+        counts = CellCounts(source, model.counts, cells, range(source.proba.shape[1]))
     return Worlds(
         dict(zip(WORLDS, found, strict=False)),
         weights[: len(WORLDS)],
