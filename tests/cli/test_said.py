@@ -56,6 +56,25 @@ def test_costs_before_and_after(abstain, clinic):
     assert "a metric of 1 is worth 2 per row, a referral 0.1" in abstain(*worth)[1]
 
 
+def test_a_budget_that_would_not_help_is_not_spent(abstain):
+    rng = np.random.default_rng(7)
+    y = (rng.random(1200) < 0.08).astype(int)
+    logits = rng.normal(size=1200) + 1.5 * y - 2
+    then = rng.normal(size=800) + 1.5 * (rng.random(800) < 0.15) - 2
+    write_columns(Path("validation.csv"), {"logit": logits, "ill": y})
+    write_columns(Path("batch.csv"), {"logit": then})
+    metric = ("--metric", "specificity@sensitivity=0.99", "--budget", "60")
+    code, out, err = abstain(*RUN, *metric, "--out", "d.csv", "--json")
+    found = json.loads(out)
+    assert (code, found["withheld"]) == (0, 0)
+    assert found["estimate"]["before"] == found["estimate"]["after"]
+    assert "so nobody is withheld" in " ".join(found["assumption"]["doubts"])
+    assert "Warning: Withholding is not expected to help, so nobody is withheld" in err
+    code, _, err = abstain(*RUN, *metric, "--out", "e.csv", "--strict")
+    assert (code, Path("e.csv").exists()) == (1, False)
+    assert "so nobody is withheld" in err
+
+
 def test_targets_beside_what_is_reached(abstain, clinic):
     goal = "sensitivity=0.9,specificity=0.85"
     command = (*RUN, "--metric", "accuracy", "--target", goal)

@@ -6,16 +6,19 @@ summary of them is.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from abstain._logs import logger, stopwatch
 from abstain.deciding._batch import Batch
 from abstain.deciding._choosing import Chosen, choose, off_edges
+from abstain.deciding._doubts import choice_doubts, in_vain, may_be_in_vain, worsens
 from abstain.deciding._given import Given
 from abstain.deciding._outcome import Outcome
 from abstain.deciding._shift import ShiftEvidence, estimate_shift
 from abstain.deciding._warnings import with_undefined
-from abstain.estimation import Drawn, drawn_choice, drawn_rows
+from abstain.estimation import Estimate, drawn_rows
 from abstain.summaries import SKETCH, BatchSummary
 
 _logger = logger("flow")
@@ -44,9 +47,18 @@ def decide(given: Given, batch: Batch) -> Outcome:
         return decide(given, batch.exact(given.metric))
     points = batch.points(now, shift.ratios)
     chosen = off_edges(given, chosen, now, batch, points)
+    _logger.info(
+        "chosen for %s in %.2f s, %s", given.metric.name, lap(), chosen.choice.region.describe()
+    )
+    estimate, doubts = _estimated(given, shift, now, chosen, batch)
+    if may_be_in_vain(given) and worsens(given.metric, estimate):
+        _logger.info("not expected to help, so nobody is withheld: %r", estimate)
+        nobody = replace(given, selection=given.selection.nothing())
+        doubts = [in_vain(given.metric, estimate)]
+        chosen = off_edges(nobody, choose(nobody, shift, now, batch), now, batch, points)
+        estimate, more = _estimated(nobody, shift, now, chosen, batch)
+        doubts += more
     choice, withheld = chosen.choice, chosen.withheld
-    _logger.info("chosen for %s in %.2f s, %s", given.metric.name, lap(), choice.region.describe())
-    estimate = _drawn(given, shift, now, chosen, batch).estimate(given.level)
     _logger.info(
         "%d rows withheld; %s estimated in %.2f s: %s, then %s",
         np.count_nonzero(withheld),
@@ -58,6 +70,8 @@ def decide(given: Given, batch: Batch) -> Outcome:
     assumption = shift.assumption
     if not withheld.all():
         assumption = with_undefined(assumption, given.metric.name, estimate.before, estimate.after)
+    if doubts:
+        assumption = replace(assumption, doubts=(*assumption.doubts, *doubts))
     return Outcome(
         given.metric,
         choice,
@@ -75,19 +89,23 @@ def decide(given: Given, batch: Batch) -> Outcome:
     )
 
 
-def _drawn(
+def _estimated(
     given: Given, shift: ShiftEvidence, now: BatchSummary, chosen: Chosen, batch: Batch
-) -> Drawn:
-    """Draw what the choice does: to the rows where these are what was chosen from."""
+) -> tuple[Estimate, list[str]]:
+    """Estimate what a choice does, to the rows where these are what was chosen from; doubt it."""
     choice, metric, replicates = chosen.choice, given.metric, shift.replicates
-    if not batch.by_rows:
-        return drawn_choice(metric, now, choice, replicates=replicates, seed=given.seed)
-    if chosen.prediction.size:
-        prediction = batch.as_summarised(chosen.prediction)
-    else:
-        prediction = choice.rule.predict(now.compact)
-    decided = prediction, batch.as_summarised(chosen.withheld)
     proba = replicates[0].labelled.proba
     # What a score from outside would do to labelled rows nobody knows: all are kept.
     labelled = choice.apply(proba) if chosen.values is None else choice.predicted(proba)
-    return drawn_rows(metric, now, decided, labelled, replicates=replicates, seed=given.seed)
+    if not batch.by_rows:
+        decided = metric.applied(choice, now)
+    else:
+        prediction = (
+            batch.as_summarised(chosen.prediction)
+            if chosen.prediction.size
+            else choice.rule.predict(now.compact)
+        )
+        decided = prediction, batch.as_summarised(chosen.withheld)
+    drawn = drawn_rows(metric, now, decided, labelled, replicates=replicates, seed=given.seed)
+    estimate = drawn.estimate(given.level)
+    return estimate, choice_doubts(given, chosen, now, decided, estimate)

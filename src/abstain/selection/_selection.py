@@ -150,6 +150,10 @@ class Selection:
         whole = counted and left >= 2
         return replace(self, budget=int(left) if whole else left / rest)
 
+    def nothing(self) -> Self:
+        """Return the selection that withholds nothing."""
+        return replace(self, budget=0.0)
+
     def choose(
         self,
         metric: Metric,

@@ -1,0 +1,155 @@
+"""What speaks against a choice itself: it does not help, or leaves next to nothing to predict.
+
+A rule that is not expected to help withholds nobody. One that keeps few rows, or rows of one
+class, may have a figure next to perfect that says little.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from abstain._inputs import IntArray
+from abstain._words import class_in_words, number, share
+from abstain.deciding._choosing import Chosen
+from abstain.deciding._given import Given
+from abstain.estimation import Estimate, Marks
+from abstain.metrics import Metric
+from abstain.rules import Argmax
+from abstain.summaries import BatchSummary
+
+# A value that is worse by less is worse by rounding alone.
+_ROUNDING = 1e-9
+# A share withheld that leaves the smaller part; and rows kept that are few.
+_MOST_WITHHELD = 0.5
+_FEW_KEPT = 30
+# Rows of other classes, expected among kept rows that all get one, that are worth a word.
+_OTHERS = 5.0
+
+
+def worsens(metric: Metric, estimate: Estimate) -> bool:
+    """Tell whether the kept rows are expected to do worse than all do."""
+    change = estimate.after.value - estimate.before.value
+    return bool((change if metric.greater_is_better else -change) < -_ROUNDING)
+
+
+def may_be_in_vain(given: Given) -> bool:
+    """Tell whether a choice is there for the metric alone, so that one that worsens it is none."""
+    selection = given.selection
+    return selection.budget is not None and selection.score is None and given.proof is None
+
+
+def in_vain(metric: Metric, estimate: Estimate) -> str:
+    """Say that nobody is withheld, as that would not help."""
+    return (
+        f"Withholding is not expected to help, so nobody is withheld: the best rule within the "
+        f"budget would take {metric.name} from {_both(estimate)}. Label more rows, or ask for a "
+        f"metric that rests on more of them."
+    )
+
+
+def choice_doubts(
+    given: Given, chosen: Chosen, now: BatchSummary, decided: Marks, estimate: Estimate
+) -> list[str]:
+    """Return what speaks against a choice.
+
+    Parameters
+    ----------
+    given, chosen : Given and Chosen
+        What was to be chosen, and what was.
+    now : BatchSummary
+        The batch, adapted.
+    decided : (ndarray, ndarray)
+        Predicted columns of it, where they are at hand, and what is withheld.
+    estimate : Estimate
+        What is expected of it.
+    """
+    withheld = decided[1]
+    weight = np.ones(len(withheld)) if now.weight is None else now.weight
+    kept, total = float(weight[~withheld].sum()), float(weight.sum())
+    if not kept:
+        return []
+    found = []
+    if not withheld.any():
+        found += _why_nobody(given, chosen, now, decided)
+    elif worsens(given.metric, estimate) and given.selection.cost is None:
+        found.append(
+            f"What is withheld is not expected to help: it takes {given.metric.name} from "
+            f"{_both(estimate)}. Withhold by the metric itself, or less."
+        )
+    return [*found, *_few(given, kept, total), *_one_class(given, chosen, now, decided)]
+
+
+def _both(estimate: Estimate) -> str:
+    return f"{number(estimate.before.value)} to {number(estimate.after.value)}"
+
+
+def _few(given: Given, kept: float, total: float) -> list[str]:
+    """Say that most rows are withheld, where no budget asked for it, and that few are left."""
+    budget, target = given.selection.budget, given.selection.target
+    most = 1 - kept / total > _MOST_WITHHELD
+    if most and (budget is None or target is not None):
+        return [
+            f"{share(1 - kept / total)} of the rows are withheld: the figures are of the "
+            f"{kept:,.0f} that are left alone. Ask for less, or take scores that tell the classes "
+            f"apart better."
+        ]
+    if most and kept < _FEW_KEPT:
+        return [f"Only {kept:,.0f} rows are left, too few for their figures to say much."]
+    return []
+
+
+def _one_class(given: Given, chosen: Chosen, now: BatchSummary, decided: Marks) -> list[str]:
+    """Say that all kept rows are predicted to be of one class, though others are among them."""
+    rule, (prediction, withheld) = chosen.choice.rule, decided
+    if given.metric.ranks and isinstance(rule, Argmax):
+        # Of the order alone: nobody looks at predictions.
+        return []
+    kept = ~withheld
+    columns = (prediction if prediction.size else rule.predict(now.compact))[kept]
+    if (columns != columns[0]).any():
+        return []
+    weight = np.ones(len(withheld)) if now.weight is None else now.weight
+    others = float((weight * (1 - now.proba[:, columns[0]]))[kept].sum())
+    if others < _OTHERS:
+        return []
+    name = class_in_words(given.classes[columns[0]])
+    return [
+        f"All rows that are kept are predicted to be {name}, and about {others:,.0f} of them are "
+        f"not: {given.metric.name} does not tell. Look at each class by itself, or ask for a "
+        f"metric such as balanced-accuracy."
+    ]
+
+
+def _why_nobody(given: Given, chosen: Chosen, now: BatchSummary, decided: Marks) -> list[str]:
+    """Say why nothing is withheld though there was a budget for some rows."""
+    selection = given.selection
+    if selection.budget is None or selection.target is not None:
+        return []
+    capacity = selection.capacity(now)
+    if capacity < now.lightest or not capacity:
+        return []
+    fewest = _fewest_tied(chosen, now, decided[0])
+    if fewest <= capacity:
+        return [
+            f"Nobody is withheld: to withhold any rows within the budget is not expected to make "
+            f"{given.metric.name} better."
+        ]
+    return [
+        f"Nobody is withheld: rows that tie go to a person together or not at all, and of those "
+        f"that come first {fewest:,.0f} do, more than the budget allows ({capacity:,.0f}). Take "
+        f"a larger budget, or scores that are not rounded."
+    ]
+
+
+def _fewest_tied(chosen: Chosen, now: BatchSummary, prediction: IntArray) -> float:
+    """Return the weight of the fewest rows that can be withheld at first."""
+    weight = np.ones(len(now.proba)) if now.weight is None else now.weight
+    (region, rule), values = chosen.choice, chosen.values
+    if values is None:
+        columns = prediction if prediction.size else rule.predict(now.compact)
+        values = region.score(now.compact, columns)
+    if values is None:
+        return float(weight[weight > 0].min())
+    top = values.max()
+    first = values >= top - _ROUNDING * max(abs(top), 1.0)
+    return float(weight[first].sum())
