@@ -5,7 +5,8 @@ Run ``python docs/generate_policy_schema.py`` after changing the schema; a test 
 
 from pathlib import Path
 
-from abstain._schema import POLICY, SCHEMA_VERSION, listed
+from abstain._schema import SCHEMA_VERSION, listed
+from abstain.policy import POLICY
 
 PAGE = Path(__file__).parent / "guide" / "policy-schema.md"
 HEAD = f"""<!-- Written by docs/generate_policy_schema.py; do not edit. -->
@@ -16,8 +17,8 @@ Every key of a policy file, of schema version {SCHEMA_VERSION}; files of earlier
 lifted to it first. A key with a question mark may be left out; any other key must be there, and no
 other may. Names in brackets after a key are the kinds of the part that have it. Numbers are finite
 and at most 1e300 either way; how many there are is in brackets, as what there is one for each of.
-What else the parts must agree in is in `src/abstain/_schema/_agreement.py`; {{doc}}`policies` says
-what for.
+{{doc}}`policies` says what the keys are for. A calibrator, a region, a rule or a shift estimator
+of your own adds its keys when it is registered: {{doc}}`your-own-parts`.
 
 | key | must be |
 | --- | --- |

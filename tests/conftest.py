@@ -2,6 +2,7 @@
 
 import os
 import signal
+from pkgutil import resolve_name
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -31,3 +32,26 @@ def interruptible():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def forget(monkeypatch):
+    """A call that forgets what was registered here, as any other process never knew it."""
+    registries = [
+        "scores._registry._SCORES",
+        "calibration._registry._CALIBRATORS",
+        "regions._base._REGIONS",
+        "rules._rules._RULES",
+        "shift._registry._ESTIMATORS",
+    ]
+    before = [resolve_name(f"abstain.{name}") for name in registries]
+    built_in = [{key: one[key] for key in one if not one.is_own(key)} for one in before]
+
+    def forget():
+        monkeypatch.setattr("abstain.metrics._registry._own", {})
+        for name, things in zip(registries, built_in, strict=True):
+            monkeypatch.setattr(f"abstain.{name}._things", {**things})
+            monkeypatch.setattr(f"abstain.{name}._own", set())
+
+    forget()
+    return forget

@@ -50,10 +50,7 @@ OWN = {
 }
 
 
-@pytest.fixture(autouse=True)
-def nothing_registered(monkeypatch):
-    monkeypatch.setattr("abstain.metrics._registry._own", {})
-    monkeypatch.setattr("abstain.scores._registry._own", {})
+pytestmark = pytest.mark.usefixtures("forget")
 
 
 def decided(metric, **options):

@@ -12,8 +12,6 @@ from pathlib import Path
 import matplotlib.pyplot
 import pytest
 
-from abstain import metrics
-
 DOCS = Path(__file__).parents[2] / "docs"
 WRITTEN = ("*.md", "guide/*.md", "how-to/*.md", "coming-from/*.md")
 PAGES = [page for pattern in WRITTEN for page in sorted(DOCS.glob(pattern))]
@@ -62,13 +60,11 @@ MARKS = {
     [pytest.param(p, marks=MARKS.get(p.stem, [])) for p in PAGES if blocks_of(p)],
     ids=lambda page: str(page.relative_to(DOCS).with_suffix("")),
 )
-def test_code_blocks_run(page, tmp_path, monkeypatch):
+def test_code_blocks_run(page, tmp_path, monkeypatch, forget):
     monkeypatch.chdir(tmp_path)
     # The workers of Spark, which would take the first python that is found.
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     matplotlib.use("agg")
-    # What a page registers must not be there for the next one.
-    monkeypatch.setattr(metrics._registry, "_own", dict(metrics._registry._own))
     if page.stem == "spark":
         # Where files are written is where Java was started, so a Java of its own.
         code = "\n".join(blocks_of(page))

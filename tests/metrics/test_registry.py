@@ -10,11 +10,10 @@ from abstain.metrics import ConfusionMetric, ExpectedCost
 
 
 @pytest.fixture
-def own_metric():
+def own_metric(forget):
     metric = ConfusionMetric(lambda C: C[1, 1] / C.sum(), name="share-of-hits")
     metrics.register(metric)
-    yield metric
-    metrics._registry._own.pop("share-of-hits")
+    return metric
 
 
 @pytest.mark.parametrize(

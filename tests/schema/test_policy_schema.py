@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from abstain import Abstainer, Policy
-from abstain._schema import POLICY, as_text, is_nested, listed
+from abstain._schema import as_text, is_nested, listed
 from abstain._schema._text import DEEPEST
 from abstain.exceptions import PolicyError
+from abstain.policy import POLICY
 
 FOLDER = Path(__file__).parents[1] / "policies" / "0.1.0-schema-2"
 SEVERAL, BINARY = "temperature-accuracy-budget", "platt-balanced-accuracy-target"

@@ -66,8 +66,7 @@ def test_a_function_that_is_registered_goes_by_its_name():
     assert choose_by_score(entropy, PROBA, 1).to_dict()["score"] == "entropy"
 
 
-def test_a_score_of_ones_own_by_name(monkeypatch):
-    monkeypatch.setattr("abstain.scores._registry._own", {})
+def test_a_score_of_ones_own_by_name(forget):
     scores.register(lambda proba: proba[:, 2], "third")
     assert scores.get("third")(PROBA).tolist() == PROBA[:, 2].tolist()
     assert "third" in scores.registered()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -24,6 +24,8 @@ class Registry(Generic[T]):
     known_as : mapping of str to sequence of str, optional
         What things are called elsewhere, in small letters with hyphens: the names to propose for
         it. Never taken in their place.
+    remedy : str, optional
+        What makes a thing of the user's own known, for messages.
 
     Examples
     --------
@@ -41,15 +43,16 @@ class Registry(Generic[T]):
         things: Iterable[tuple[str, T]],
         kind: str = "",
         known_as: Mapping[str, Sequence[str]] | None = None,
+        remedy: str = "",
     ) -> None:
         self._what = what
         self._known_as = known_as or {}
         self._kinds = f"a name or a {kind}" if kind else "a name"
+        self.remedy = remedy
         self._things: dict[str, T] = {}
+        self._own: set[str] = set()
         for name, thing in things:
-            if name in self._things:
-                raise ValueError(f"{name!r} is registered twice.")
-            self._things[name] = thing
+            self.add(name, thing)
 
     def __contains__(self, name: object) -> bool:
         return name in self._things
@@ -67,8 +70,33 @@ class Registry(Generic[T]):
             return self._things[name]
         raise ValueError(self.complaint(name))
 
-    def __setitem__(self, name: str, thing: T) -> None:
+    def add(self, name: str, thing: T) -> None:
+        """Add what is built in."""
+        if name in self._things:
+            raise ValueError(f"{name!r} is registered twice.")
         self._things[name] = thing
+
+    def register(self, name: str, thing: T) -> None:
+        """Add something of the user's own; what was added before under that name is replaced."""
+        if not name or (name in self._things and name not in self._own):
+            raise ValueError(
+                f"`name` {name!r} is {f'that of a built-in {self._what}' if name else 'empty'}; "
+                f"choose another."
+            )
+        self._own.add(name)
+        self._things[name] = thing
+
+    def register_class(self, thing: Any, base: type, name: str) -> None:
+        """Add a class of the user's own, made from a base."""
+        if not isinstance(thing, type) or not issubclass(thing, base):
+            raise TypeError(
+                f"`{self._what}` must be a class that is made from {base.__name__}; got {thing!r}."
+            )
+        self.register(getattr(thing, name), thing)  # type: ignore[arg-type]
+
+    def is_own(self, name: str) -> bool:
+        """Tell whether what has a name is the user's own."""
+        return name in self._own
 
     def complaint(self, name: str, *, shown: Iterable[str] | None = None) -> str:
         """Return what to say of an unknown name.
@@ -78,7 +106,8 @@ class Registry(Generic[T]):
         listed = [*self] if shown is None else [*shown]
         near = self._near(name, listed)
         hint = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
-        return f"`{self._what}` {name!r} is not known. {hint}Known: {', '.join(listed)}."
+        said = f"`{self._what}` {name!r} is not known. {hint}Known: {', '.join(listed)}."
+        return f"{said} {self.remedy}".rstrip()
 
     def _near(self, name: str, listed: list[str]) -> Sequence[str]:
         """Return what may have been meant: as it is called elsewhere, or spelt nearly so."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -90,12 +90,16 @@ class Kind(ABC):
         return iter(())
 
 
-#: What stands for a record inside other kinds.
-Keys = Mapping[str, "Kind | Keys"]
+#: What stands for a record inside other kinds: its keys, of which one that ends in ``?`` may be
+#: left out, each with its kind. The names of the axes of an array stand for the kind of it, as in
+#: ``("classes",)``, and none of them for a number.
+Keys = Mapping[str, "Kind | Keys | tuple[int | str, ...]"]
 
 
-def as_kind(kind: Kind | Keys) -> Kind:
-    """Return a kind of value; of a mapping the record with its keys."""
+def as_kind(kind: Kind | Keys | tuple[int | str, ...]) -> Kind:
+    """Return a kind of value, or what stands for one as a kind."""
+    if isinstance(kind, tuple):
+        return Numbers(kind) if kind else Number()
     return kind if isinstance(kind, Kind) else Record(kind)
 
 
@@ -190,15 +194,23 @@ class Number(Kind):
 
 @dataclass(frozen=True)
 class Whole(Number):
-    """A whole number in a range, both ends included."""
+    """A whole number in a range, both ends included; or of what it numbers, from 0 on."""
 
     low: float = 0
     high: float = 2**53
+    below: str | None = None
     what = "a whole number"
 
     def fits(self, value: Any) -> bool:
         """Tell whether it is a whole number of the range."""
         return isinstance(value, int) and super().fits(value)
+
+    def read(self, value: Any, where: str, sizes: Sizes) -> Any:
+        """Return the number."""
+        number = super().read(value, where, sizes)
+        if self.below is not None and number >= sizes[self.below]:
+            raise ValueError(f"`{where}` is {number}; there are {sizes[self.below]} {self.below}")
+        return number
 
 
 @dataclass(frozen=True)
@@ -420,37 +432,52 @@ class Record(Kind):
 
 
 class ByName(Kind):
-    """Named values of which one says what the others are."""
+    """Named values of which one says what the others are.
 
-    def __init__(self, tag: str, records: Mapping[str, Keys], *, what: str) -> None:
-        self._tag, self._what = tag, what
-        # What has the same keys is one record.
-        made = {id(keys): Record(keys) for keys in records.values()}
-        self._records = {name: made[id(keys)] for name, keys in records.items()}
+    Parameters
+    ----------
+    tag : str
+        The key of that one.
+    records : callable
+        Returns the keys that each name has beside it: what is registered by now.
+    what : str
+        What has the name, for messages.
+    remedy : str
+        What makes a name of the user's own known.
+    """
+
+    def __init__(
+        self, tag: str, records: Callable[[], Mapping[str, Keys]], *, what: str, remedy: str = ""
+    ) -> None:
+        self._tag, self._records, self._what, self._remedy = tag, records, what, remedy
 
     def read(self, value: Any, where: str, sizes: Sizes) -> dict[str, Any]:
         """Return the values, read as their name says."""
         if not isinstance(value, dict):
             raise wrong(where, "an object", value)
-        name = value.get(self._tag)
-        if not isinstance(name, str) or name not in self._records:
+        name, records = value.get(self._tag), self._records()
+        if not isinstance(name, str) or name not in records:
             raise ValueError(
                 f"`{self._what}` {shown(name)} is not known: `{where}.{self._tag}` must be one "
-                f"of {', '.join(self._records)}"
+                f"of {', '.join(records)}. {self._remedy}".rstrip(". ")
             )
-        return self._records[name].read(value, where, sizes, self._tag)
+        return Record(records[name]).read(value, where, sizes, self._tag)
 
     def words(self) -> str:
         """Say what names it."""
         return f"an object, by its `{self._tag}`"
 
     def parts(self) -> Iterator[tuple[str, Kind]]:
-        """Give the keys of each name."""
-        yield self._tag, OneOf(*self._records)
-        for record in dict.fromkeys(self._records.values()):
-            names = ", ".join(name for name, one in self._records.items() if one is record)
-            for key, kind in record.parts():
-                yield f"{key} ({names})", kind
+        """Give the keys of each name; names of the same keys together."""
+        records = self._records()
+        yield self._tag, OneOf(*records)
+        said: list[Keys] = []
+        for keys in records.values():
+            if keys not in said:
+                said.append(keys)
+                names = ", ".join(name for name, one in records.items() if one == keys)
+                for key, kind in Record(keys).parts():
+                    yield f"{key} ({names})", kind
 
 
 class MapOf(Kind):
@@ -547,3 +574,28 @@ def listed(kind: Kind, where: str = "") -> Iterator[tuple[str, str]]:
         path = f"{where.removesuffix('?')}.{key}" if where else key
         yield path, part.words()
         yield from listed(part, path)
+
+
+#: Kinds that several parts of a file have.
+SCALE = OneOf("probabilities", "logits")
+NAME = Text(least=1)
+# The name of a metric may hold a matrix of costs.
+LONG_NAME = Text(2**20, least=1)
+SHARE = Number(0, 1)
+# A weight or a cost: sums and squares of many of them stay finite.
+MOST = 1e100
+AMOUNT = Number(0, MOST)
+# What may have no value, as JSON has no NaN and no infinity.
+FOUND = Either(null=None, number=Number())
+# An edge in probabilities, which may lie where no probability is.
+EDGE = Number(-1, 2)
+
+
+def amounts(*shape: str) -> Numbers:
+    """Return the kind of weights or costs."""
+    return Numbers(shape, low=0, high=MOST)
+
+
+def proportions(*shape: str, plain: bool = False) -> Numbers:
+    """Return the kind of numbers that sum to 1."""
+    return Numbers(shape, low=0, high=1, sums=True, plain=plain)

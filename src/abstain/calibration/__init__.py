@@ -13,7 +13,8 @@ from abstain.calibration._measures import (
     expected_calibration_error,
     log_loss,
 )
-from abstain.calibration._registry import AutoCalibration, get
+from abstain.calibration._registry import KEYS as KEYS
+from abstain.calibration._registry import AutoCalibration, get, register
 from abstain.calibration._registry import from_dict as from_dict
 from abstain.calibration._scaling import (
     BetaCalibration,
@@ -43,4 +44,5 @@ __all__ = [
     "expected_calibration_error",
     "get",
     "log_loss",
+    "register",
 ]

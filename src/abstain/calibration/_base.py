@@ -31,6 +31,7 @@ from abstain._inputs import (
 )
 from abstain._kernels._pieces import over_rows
 from abstain._numerics import Parameters, raise_not_fitted
+from abstain._schema import Keys
 from abstain.exceptions import RepairWarning, warn_user
 from abstain.program import Value
 
@@ -47,7 +48,7 @@ class Calibrator(Parameters, ABC):
     """Base of all calibrators.
 
     Subclasses fit on logits (``_fit``), state what turns logits into probabilities
-    (``operations``), and name their fitted arrays in ``_state`` so that a policy can store them.
+    (``operations``), and name their fitted arrays in ``state`` so that a policy can store them.
 
     Parameters
     ----------
@@ -60,14 +61,21 @@ class Calibrator(Parameters, ABC):
         The label of each column.
     """
 
-    #: The registered name.
+    #: The registered name; that of the class where it says no other.
     name: ClassVar[str]
-    #: The fitted arrays, which define the calibrator.
-    _state: ClassVar[tuple[str, ...]]
+    #: The fitted arrays, which define the calibrator, each with the names of its axes: "classes",
+    #: or anything else that has one length throughout. None for a number.
+    state: ClassVar[Keys] = {}
     #: Whether it is for two classes only.
     binary_only: ClassVar[bool] = False
 
     classes_: NDArray[Any]
+
+    def __init_subclass__(cls) -> None:
+        """Name the class, so that one made from a built-in calibrator is not stored as that."""
+        super().__init_subclass__()
+        if "name" not in vars(cls):
+            cls.name = cls.__name__
 
     def __init__(self, *, scale: Scale = "probabilities") -> None:
         self.scale = scale
@@ -224,7 +232,7 @@ class Calibrator(Parameters, ABC):
 
     @abstractmethod
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
-        """Set the arrays named in ``_state``."""
+        """Set the arrays named in ``state``."""
 
     def _proba(self, logits: FloatArray) -> FloatArray:
         """Return probabilities; a row's result must not depend on the other rows."""
@@ -233,14 +241,18 @@ class Calibrator(Parameters, ABC):
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted calibrator as plain data."""
         self._check_fitted()
-        state = {key: np.asarray(getattr(self, key)).tolist() for key in self._state}
+        state = {key: np.asarray(getattr(self, key)).tolist() for key in self.state}
         return {"name": self.name, "scale": self.scale, **state}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], *, classes: NDArray[Any]) -> Self:
         """Return the fitted calibrator that ``to_dict`` described."""
+        if cls.binary_only and len(classes) != 2:
+            raise ValueError(
+                f"`calibration` {cls.name} is for two classes; there are {len(classes)}"
+            )
         calibrator = cls(scale=data["scale"])
-        for key in cls._state:
+        for key in cls.state:
             setattr(calibrator, key, np.array(data[key], dtype=np.float64))
         calibrator.classes_ = classes
         return calibrator

@@ -10,6 +10,7 @@ from scipy import linalg
 from abstain._inputs import FloatArray, IntArray, Scale
 from abstain._kernels.softmax import linear_softmax_loss
 from abstain._numerics import one_blas_thread
+from abstain._schema import Keys
 from abstain.calibration._base import PRIOR_ROWS, RegularisedCalibrator, smoothed_targets
 from abstain.program import Value, log_softmax, of_rows, softmax
 
@@ -67,7 +68,7 @@ class DirichletCalibration(RegularisedCalibrator):
     """
 
     name: ClassVar[str] = "dirichlet"
-    _state: ClassVar[tuple[str, ...]] = ("matrix_", "bias_")
+    state: ClassVar[Keys] = {"matrix_": ("classes", "classes"), "bias_": ("classes",)}
 
     matrix_: FloatArray
     bias_: FloatArray

@@ -174,7 +174,7 @@ def held_out(
     tuple or None
         Equal rows are one; None where it would make no difference, or a fold cannot be fitted.
     """
-    if not calibrator._state or len(codes) >= _MANY_ROWS:
+    if calibrator.picked is not calibrator or len(codes) >= _MANY_ROWS:
         return None
     counted = np.ones(len(codes)) if weight is None else weight
     present = np.flatnonzero(counted > 0)

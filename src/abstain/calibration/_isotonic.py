@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
+from abstain._schema import Keys, Numbers
 from abstain.calibration._base import RegularisedCalibrator, smoothed_targets
 from abstain.program import Value, block, exp, log, maximum, minimum, of_rows, share, where
 
@@ -71,7 +73,11 @@ class IsotonicCalibration(RegularisedCalibrator):
     """
 
     name: ClassVar[str] = "isotonic"
-    _state: ClassVar[tuple[str, ...]] = ("thresholds_", "values_", "offsets_")
+    state: ClassVar[Keys] = {
+        "thresholds_": Numbers(("knots",), least=0),
+        "values_": Numbers(("knots",), low=0, high=1, least=0),
+        "offsets_": Numbers(("curve ends",), low=0, high=2**53, whole=True, rising=True),
+    }
 
     thresholds_: FloatArray
     values_: FloatArray
@@ -87,6 +93,24 @@ class IsotonicCalibration(RegularisedCalibrator):
         self.thresholds_ = np.concatenate([x for x, _ in curves])
         self.values_ = np.concatenate([y for _, y in curves])
         self.offsets_ = np.cumsum([0, *(len(x) for x, _ in curves)]).astype(np.float64)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], *, classes: NDArray[Any]) -> Self:
+        """Return the fitted calibrator that ``to_dict`` described."""
+        found = super().from_dict(data, classes=classes)
+        ends, knots = found.offsets_, found.thresholds_
+        curves = 1 if len(classes) == 2 else len(classes)
+        if len(ends) != curves + 1 or ends[0] != 0 or ends[-1] != len(knots):
+            raise ValueError(
+                f"`calibration.offsets_` must be {curves + 1} numbers from 0 to the number of "
+                f"knots, {len(knots)}"
+            )
+        falls = np.flatnonzero(np.diff(knots) < 0) + 1
+        if not np.isin(falls, ends).all():
+            raise ValueError(
+                "`calibration.thresholds_` must rise from each knot of a curve to the next"
+            )
+        return found
 
     def operations(self, logits: Value) -> Value:
         """State the probabilities of a block of logits."""

@@ -6,7 +6,7 @@ paper, and the study it builds on, found that EM without them mistakes bias for 
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from abstain._inputs import FloatArray, IntArray, Scale, check_whole
 from abstain._logs import logger
 from abstain._numerics import Registry
+from abstain._schema import SCALE, ByName, Keys
 from abstain.calibration._base import PRIOR_ROWS, Calibrator, smoothed_targets
 from abstain.calibration._dirichlet import DirichletCalibration
 from abstain.calibration._folds import Folds
@@ -29,6 +30,8 @@ from abstain.calibration._scaling import (
 )
 
 _logger = logger("calibration")
+
+C = TypeVar("C", bound=Calibrator)
 
 #: Their mean probability on the validation set equals (or nearly) the class frequencies there.
 _BIAS_CORRECTED = (
@@ -97,7 +100,6 @@ class AutoCalibration(Calibrator):
     """
 
     name: ClassVar[str] = "auto"
-    _state: ClassVar[tuple[str, ...]] = ()
 
     selected_: str
     cv_scores_: dict[str, float]
@@ -241,7 +243,51 @@ _CALIBRATORS: Registry[type[Calibrator]] = Registry(
         "none": ("identity",),
         "off": ("identity",),
     },
+    remedy="One of your own is known after abstain.calibration.register(its class).",
 )
+
+
+def _stored() -> dict[str, Keys]:
+    """Return what a policy file may hold of each calibrator; of "auto" it holds the picked one."""
+    kinds = {name: _CALIBRATORS[name] for name in _CALIBRATORS if name != AutoCalibration.name}
+    return {name: {"scale": SCALE, **kind.state} for name, kind in kinds.items()}
+
+
+#: What a policy file holds of its calibrator.
+KEYS = ByName("name", _stored, what="calibration", remedy=_CALIBRATORS.remedy)
+
+
+def register(calibrator: type[C]) -> type[C]:
+    """Make a calibrator of your own known by its ``name``, to ``get`` and to policies.
+
+    Parameters
+    ----------
+    calibrator : type
+        A class made from ``Calibrator``; it may stand above the class as a decorator. One
+        registered before under the same name is replaced.
+
+    Returns
+    -------
+    type
+        The class.
+
+    Raises
+    ------
+    ValueError
+        If the name is that of a built-in calibrator.
+
+    Examples
+    --------
+    >>> from abstain import calibration
+    >>> @calibration.register
+    ... class Halved(calibration.IdentityCalibration):
+    ...     def operations(self, logits):
+    ...         return super().operations(logits * 0.5)
+    >>> calibration.get("Halved", scale="logits")
+    Halved(scale='logits')
+    """
+    _CALIBRATORS.register_class(calibrator, Calibrator, "name")
+    return calibrator
 
 
 def get(

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from abstain._inputs import CheckedScores, FloatArray, IntArray, two_logits
 from abstain._kernels.softmax import scaled_softmax
+from abstain._schema import Keys
 from abstain.calibration._base import Calibrator, RegularisedCalibrator, smoothed_targets
 from abstain.calibration._scaling_fit import BIAS_CORRECTED, Freedom, fit_scaling
 from abstain.program import Value, exp, log_softmax, of_rows, softmax
@@ -32,7 +33,7 @@ class ScalingCalibrator(Calibrator):
         What each column of logits is multiplied by, and what is added.
     """
 
-    _state: ClassVar[tuple[str, ...]] = ("slope_", "bias_")
+    state: ClassVar[Keys] = {"slope_": ("classes",), "bias_": ("classes",)}
 
     slope_: FloatArray
     bias_: FloatArray

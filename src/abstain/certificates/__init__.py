@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abstain.certificates._certificate import KEYS as KEYS
 from abstain.certificates._certificate import Bound, Certificate, Evidence, certify
 from abstain.certificates._certificate import check_confidence as check_confidence
 from abstain.certificates._certificate import split_for_certificate as split_for_certificate

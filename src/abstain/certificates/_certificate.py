@@ -18,11 +18,38 @@ from abstain._display import block, table
 from abstain._inputs import FloatArray, IntArray, label_array, shown
 from abstain._inputs import number as check_number
 from abstain._numerics import auroc_lower, clopper_pearson, nan_if_none, plain
+from abstain._schema import (
+    FOUND,
+    LONG_NAME,
+    Either,
+    Flag,
+    Keys,
+    ListOf,
+    MapOf,
+    Number,
+    Numbers,
+    Record,
+    Whole,
+)
 from abstain._words import number
 from abstain.certificates._worst_case import check_prior_range, worst_case
 from abstain.metrics import AUROC, BalancedAccuracy, BaseConfusionMetric, Metric
 from abstain.regions import Choice
 from abstain.summaries import LabelledSummary
+
+#: What a policy file holds of a certificate.
+KEYS: Keys = {
+    "confidence": Number(0, 1, open=True),
+    "bounds": MapOf(
+        Record({"value": FOUND, "observed": FOUND, "n": Whole(0)}), name=LONG_NAME, most=2**16
+    ),
+    "counts": Numbers(("classes", "outcomes"), low=0, high=2**53, whole=True),
+    "searched": Flag(),
+    "prior_range": Either(
+        null=None,
+        list=ListOf(Numbers(("classes",), low=0, high=1), Numbers(("classes",), low=0, high=1)),
+    ),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,17 +214,32 @@ class Certificate:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Return the certificate that ``to_dict`` described."""
+        counts = np.array(data["counts"], dtype=np.float64)
+        if counts.shape[1] != len(counts) + 1:
+            raise ValueError(
+                f"`certificate.counts` must have a column for each of the {len(counts)} classes "
+                f"and one for what was withheld; got {counts.shape[1]}"
+            )
         bounds = {
             name: Bound(nan_if_none(said["value"]), nan_if_none(said["observed"]), int(said["n"]))
             for name, said in data["bounds"].items()
         }
-        sides = data["prior_range"]
+        for name, bound in bounds.items():
+            if bound.n > counts.sum():
+                raise ValueError(
+                    f"`certificate.bounds.{shown(name)}` is of more examples than were counted"
+                )
+        low, high = map(np.array, data["prior_range"] or [[], []])
+        if len(low) and ((low > high).any() or low.sum() > 1 or high.sum() < 1):
+            raise ValueError(
+                "`certificate.prior_range` must be the lowest and the highest proportions"
+            )
         return cls(
             confidence=float(data["confidence"]),
             bounds=bounds,
-            evidence=Evidence(np.array(data["counts"], dtype=np.float64)),
+            evidence=Evidence(counts),
             searched=bool(data["searched"]),
-            prior_range=None if sides is None else (np.array(sides[0]), np.array(sides[1])),
+            prior_range=(low, high) if len(low) else None,
         )
 
     def _repr_html_(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abstain.estimation._estimate import KEYS as KEYS
 from abstain.estimation._estimate import LEVEL as LEVEL
 from abstain.estimation._estimate import Drawn as Drawn
 from abstain.estimation._estimate import Estimate, EstimatedValue

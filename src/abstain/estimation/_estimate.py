@@ -17,6 +17,7 @@ from abstain import _words as words
 from abstain._display import block, intervals
 from abstain._inputs import FloatArray, IntArray, Mask
 from abstain._numerics import nan_if_none, plain, weighted_quantiles
+from abstain._schema import FOUND, Keys, ListOf, Number
 from abstain.estimation._replicates import Replicates
 from abstain.metrics import Metric
 from abstain.regions import Choice
@@ -25,6 +26,14 @@ from abstain.summaries import BatchSummary, Moves
 LEVEL = 0.9
 # Multiples of it fill the unit interval evenly.
 _GOLDEN = 0.6180339887498949
+
+_VALUE: Keys = {
+    "value": FOUND,
+    "interval": ListOf(FOUND, FOUND),
+    "level?": Number(0, 1, open=True),
+}
+#: What a policy file holds of an estimate.
+KEYS: Keys = {"before": _VALUE, "after": _VALUE}
 
 #: Predicted columns, and what is withheld.
 Marks = tuple[IntArray, Mask]
@@ -104,18 +113,19 @@ class Estimate:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Return the estimate that ``to_dict`` described."""
-        before, after = (
-            EstimatedValue(
-                nan_if_none(data[moment]["value"]),
-                (
-                    nan_if_none(data[moment]["interval"][0]),
-                    nan_if_none(data[moment]["interval"][1]),
-                ),
-                data[moment].get("level", LEVEL),
-            )
-            for moment in ("before", "after")
-        )
-        return cls(before=before, after=after)
+        parts = {}
+        for moment, part in data.items():
+            low, high = part["interval"]
+            if (low is None) != (high is None) or (low is not None and low > high):
+                raise ValueError(
+                    f"`estimate.{moment}.interval` must be two numbers, the lower first, or null"
+                )
+            if part["value"] is not None and low is None:
+                raise ValueError(f"`estimate.{moment}` has a value and no interval")
+            interval = nan_if_none(low), nan_if_none(high)
+            level = part.get("level", LEVEL)
+            parts[moment] = EstimatedValue(nan_if_none(part["value"]), interval, level)
+        return cls(**parts)
 
 
 @dataclass(frozen=True, eq=False)

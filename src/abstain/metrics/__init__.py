@@ -24,6 +24,7 @@ from abstain.metrics._operating_point import (
 from abstain.metrics._precision_at_recall import PrecisionAtRecall, RecallAtPrecision
 from abstain.metrics._precision_recall_f import F1, FBeta, Jaccard, Precision, Recall
 from abstain.metrics._ranking import RankingMetric
+from abstain.metrics._registry import KEYS as KEYS
 from abstain.metrics._registry import from_dict as from_dict
 from abstain.metrics._registry import from_name as from_name
 from abstain.metrics._registry import get, register, summaries

@@ -15,6 +15,7 @@ import numpy as np
 from abstain._inputs import MOST_SAMPLES, FloatArray, check_whole, is_whole, shown
 from abstain._kernels._pieces import n_threads
 from abstain._kernels.atoms import drawn_positives
+from abstain._schema import Either, Keys, ListOf, OneOf, Whole
 from abstain.summaries import Atoms
 
 Method = Literal["deterministic", "sampled"]
@@ -27,6 +28,16 @@ _HIGHEST = 20
 # Labels held in memory at a time, and how many atoms make a thread worth its while.
 LABELS_AT_A_TIME = 2**23
 WORTH_A_THREAD = 4096
+
+
+#: What a policy file holds of the options.
+ESTIMATION_KEYS: Keys = {
+    "method?": OneOf(*get_args(Method)),
+    "n_samples?": Whole(1, MOST_SAMPLES),
+    "smoothing?": Either(null=None, list=ListOf(Whole(1, 9_999), Whole(0, 9_998))),
+    "random_state?": Either(null=None, number=Whole(0, 2**63 - 1)),
+    "bins?": Either(null=None, number=Whole(2, 2**24), text=OneOf("auto")),
+}
 
 
 class Estimation(TypedDict, total=False):

@@ -12,11 +12,13 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, Never
 
 from abstain._numerics import Registry
+from abstain._schema import LONG_NAME, MOST, Flag, MadeByOthers, Numbers, OneOf
 from abstain.exceptions import PolicyError
 from abstain.metrics._accuracy import Accuracy, BalancedAccuracy, ErrorRate
 from abstain.metrics._auroc import AUROC, PartialAUROC
 from abstain.metrics._average_precision import AveragePrecision
 from abstain.metrics._base import Metric
+from abstain.metrics._estimation import ESTIMATION_KEYS
 from abstain.metrics._expected_cost import ExpectedCost
 from abstain.metrics._mcc import MatthewsCorrelation
 from abstain.metrics._names import KNOWN_AS
@@ -58,6 +60,21 @@ _CLASSES: Registry[type[Metric]] = Registry(
         )
     ],
     known_as=KNOWN_AS,
+)
+
+#: What a policy file holds of its metric.
+KEYS = MadeByOthers(
+    {
+        "name": LONG_NAME,
+        "solver?": OneOf("joint", "marginal"),
+        "costs?": Numbers(("classes", "classes"), low=-MOST, high=MOST, plain=True),
+        "weights?": Numbers(("classes", "classes"), low=0, high=MOST, plain=True),
+        "estimation?": ESTIMATION_KEYS,
+        "own?": Flag(),
+        "greater_is_better?": Flag(),
+        "binary_only?": Flag(),
+    },
+    most=100,
 )
 
 _own: dict[str, Metric] = {}

@@ -18,5 +18,6 @@ from abstain.policy._policy import rule_of as rule_of
 from abstain.policy._program import decided as decided
 from abstain.policy._program import score_columns as score_columns
 from abstain.policy._program import stated as stated
+from abstain.policy._stored import POLICY as POLICY
 
 __all__ = ["Policy"]

@@ -40,7 +40,6 @@ from abstain._schema import (
     check_signature,
     check_whole,
     checksum,
-    conforming,
     lifted,
     parsed,
     signature,
@@ -528,12 +527,14 @@ class Policy:
             If the data are not what the schema of a policy file says, or of an unknown version.
             No file is opened, whatever names the data hold.
         """
+        return cls._read_plain(data, "is not complete or not consistent")
+
+    @classmethod
+    def _read_plain(cls, data: dict[str, Any], otherwise: str) -> Self:
         try:
-            return cls(**from_plain(conforming(lifted(data, library=abstain.__version__))))
+            return cls(**from_plain(lifted(data, library=abstain.__version__)))
         except (TypeError, ValueError) as error:
-            raise PolicyError(
-                f"The policy is not complete or not consistent: {str(error).rstrip('.')}."
-            ) from error
+            raise PolicyError(f"The policy {otherwise}: {str(error).rstrip('.')}.") from error
 
     def sign(self, key: bytes) -> str:
         """Return the signature of the policy: what nobody without the key can make.
@@ -599,7 +600,7 @@ class Policy:
         """
         content = self.to_dict()
         warn_of_own(self)
-        self.from_dict(content)
+        self._read_plain(content, "cannot be kept in a file")
         write_text(path, as_text(content, key))
 
     def to_onnx(self, **options: Any) -> Any:

@@ -6,8 +6,34 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from abstain import calibration, metrics, regions, rules, scores, shift
-from abstain._schema import FORMAT, SCHEMA_VERSION
+from abstain import (
+    calibration,
+    certificates,
+    estimation,
+    metrics,
+    regions,
+    rules,
+    scores,
+    selection,
+    shift,
+    summaries,
+)
+from abstain._schema import (
+    FORMAT,
+    LONG_NAME,
+    NAME,
+    SCHEMA_VERSION,
+    Constant,
+    Either,
+    Flag,
+    Labels,
+    Number,
+    Record,
+    Text,
+    Whole,
+    proportions,
+    shown,
+)
 from abstain.certificates import Certificate
 from abstain.estimation import Estimate
 from abstain.exceptions import warn_user
@@ -17,6 +43,66 @@ from abstain.summaries import LabelledSummary
 
 if TYPE_CHECKING:
     from abstain.policy._policy import Policy
+
+
+#: The schema of a policy file: every key, and what its value must be. What a part holds is said
+#: where the part is; files of the first versions lack the keys that end in ``?``.
+POLICY = Record(
+    {
+        "format": Constant(FORMAT),
+        "schema_version": Whole(1),
+        "library_version": NAME,
+        "created": NAME,
+        "classes": Labels(),
+        "positive": Either(null=None, text=Text(), number=Number(), flag=Flag()),
+        "priors": {"source": proportions("classes"), "target": proportions("classes")},
+        "columns": Labels(),
+        "metric": metrics.KEYS,
+        "estimate?": Either(null=None, object=estimation.KEYS),
+        "calibration": calibration.KEYS,
+        "decision": rules.KEYS,
+        "withhold": regions.KEYS,
+        "certificate?": Either(null=None, object=certificates.KEYS),
+        "assumption?": Either(null=None, object=shift.ASSUMPTION_KEYS),
+        "selection?": Either(null=None, object=selection.KEYS),
+        "shift?": Either(null=None, object=shift.KEYS),
+        "source?": Either(null=None, object=summaries.KEYS),
+        "made_from?": {"scores": LONG_NAME, "label": LONG_NAME},
+        # Of the file, not of the policy.
+        "sha256?": Text(64),
+        "hmac_sha256?": Text(64),
+    }
+)
+# How many times a class may have become more frequent, so that no product is infinite.
+_MOST_MOVED = 1e100
+
+
+def conforming(data: dict[str, Any]) -> dict[str, Any]:
+    """Return plain data of the newest version as the schema reads them, arrays as arrays.
+
+    Raises
+    ------
+    ValueError
+        If a key is missing, unknown, of the wrong type, shape, size or range, or if classes and
+        proportions do not agree; the message names it.
+    """
+    sizes: dict[str, int] = {}
+    if isinstance(data, dict) and "classes" in data:
+        Labels().read(data["classes"], "classes", sizes)
+    found: dict[str, Any] = POLICY.read(data, "", sizes)
+    classes, columns = found["classes"].tolist(), found["columns"].tolist()
+    if sorted(map(str, columns)) != sorted(map(str, classes)) or {*columns} != {*classes}:
+        raise ValueError("`columns` must be the classes, in the order in which their scores come")
+    positive = found["positive"]
+    if positive is not None and (len(classes) != 2 or classes[1] != positive):
+        raise ValueError(
+            f"`positive` must be null, or of two classes the second; got {shown(positive)} of "
+            f"{len(classes)} classes"
+        )
+    source, target = found["priors"]["source"], found["priors"]["target"]
+    if (target > source * _MOST_MOVED)[source > 0].any():
+        raise ValueError("`priors.source` is next to nothing where `priors.target` is not")
+    return found
 
 
 def to_plain(policy: Policy) -> dict[str, Any]:
@@ -46,13 +132,20 @@ def to_plain(policy: Policy) -> dict[str, Any]:
 
 
 def from_plain(data: dict[str, Any]) -> dict[str, Any]:
-    """Return what a policy is made of, by its names, from data that conform to the schema."""
+    """Return what a policy is made of, by its names, from plain data of the newest version.
+
+    Raises
+    ------
+    ValueError
+        If they are not what the schema says, or parts do not agree with each other.
+    """
+    data = conforming(data)
     classes = data["classes"]
     metric = metrics.from_dict(data["metric"])
     metric.check_n_classes(len(classes))
-    selection = _read_optional(Selection, data.get("selection"))
-    if selection is not None:
-        selection.check_stored(metric, len(classes))
+    selected = _read_optional(Selection, data.get("selection"))
+    if selected is not None:
+        selected.check_stored(metric, len(classes))
     return {
         "classes": classes,
         "positive": data["positive"],
@@ -60,13 +153,13 @@ def from_plain(data: dict[str, Any]) -> dict[str, Any]:
         "calibrator": calibration.from_dict(data["calibration"], classes=classes),
         "source_priors": data["priors"]["source"],
         "priors": data["priors"]["target"],
-        "region": regions.from_dict(data["withhold"]),
-        "rule": rules.from_dict(data["decision"]),
+        "region": regions.from_dict(data["withhold"], n_classes=len(classes)),
+        "rule": rules.from_dict(data["decision"], n_classes=len(classes)),
         "metric": metric,
         "estimate": _read_optional(Estimate, data.get("estimate")),
         "certificate": _read_optional(Certificate, data.get("certificate")),
         "assumption": _read_optional(Assumption, data.get("assumption")),
-        "selection": selection,
+        "selection": selected,
         "shift": shift.from_dict(data.get("shift")),
         "source": _read_optional(LabelledSummary, data.get("source")),
         "made_from": data.get("made_from"),

@@ -7,13 +7,22 @@ withhold a little less where ties straddle its edge, and never more.
 
 from __future__ import annotations
 
+from abstain.regions._base import KEYS as KEYS
 from abstain.regions._base import Choice as Choice
-from abstain.regions._base import Region
+from abstain.regions._base import Region, register
+from abstain.regions._base import from_dict as from_dict
 from abstain.regions._boxes import Box as Box
 from abstain.regions._boxes import ProbabilityBoxes
 from abstain.regions._interval import Interval
-from abstain.regions._registry import from_dict as from_dict
 from abstain.regions._thresholds import GainThreshold, ScoreThreshold, TopShare
 from abstain.regions._thresholds import score_threshold as score_threshold
 
-__all__ = ["GainThreshold", "Interval", "ProbabilityBoxes", "Region", "ScoreThreshold", "TopShare"]
+__all__ = [
+    "GainThreshold",
+    "Interval",
+    "ProbabilityBoxes",
+    "Region",
+    "ScoreThreshold",
+    "TopShare",
+    "register",
+]

@@ -6,12 +6,13 @@ Probabilities are ``(n, n_classes)``, or of two classes ``(n,)``: those of the p
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, Mask, both_columns
-from abstain._numerics import plain
+from abstain._numerics import Registry, plain
+from abstain._schema import ByName, Keys
 from abstain.program import Value, given, on_rows
 from abstain.rules import DecisionRule
 
@@ -21,6 +22,10 @@ class Region(ABC):
 
     #: The registered name.
     kind: ClassVar[str]
+    #: What it holds, each with the names of the axes of the array, none for a number.
+    keys: ClassVar[Keys] = {}
+    #: Whether it is for two classes only.
+    binary_only: ClassVar[bool] = False
     #: Whether ``contains`` reads the predictions.
     reads_prediction: ClassVar[bool] = False
     #: What ``score`` is, for people.
@@ -86,9 +91,78 @@ class Region(ABC):
         return {"kind": self.kind, **plain(vars(self))}
 
     @classmethod
-    @abstractmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Return the region that ``to_dict`` described."""
+        return cls(**{key: data[key] for key in cls.keys})
+
+
+R = TypeVar("R", bound=Region)
+
+_REGIONS: Registry[type[Region]] = Registry(
+    "region", [], remedy="One of your own is known after abstain.regions.register(its class)."
+)
+#: What a policy file holds of its region.
+KEYS = ByName(
+    "kind",
+    lambda: {name: _REGIONS[name].keys for name in _REGIONS},
+    what="region",
+    remedy=_REGIONS.remedy,
+)
+
+
+def built_in(region: type[R]) -> type[R]:
+    """Make a region known by its kind."""
+    _REGIONS.add(region.kind, region)
+    return region
+
+
+def register(region: type[R]) -> type[R]:
+    """Make a region of your own known by its ``kind``, to policies that are loaded.
+
+    Parameters
+    ----------
+    region : type
+        A dataclass made from ``Region``, of what its ``keys`` say; it may stand above the class as
+        a decorator. One registered before under the same kind is replaced.
+
+    Returns
+    -------
+    type
+        The class.
+
+    Raises
+    ------
+    ValueError
+        If the kind is that of a built-in region.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from abstain import regions
+    >>> @regions.register
+    ... @dataclass(frozen=True)
+    ... class Rare(regions.Region):
+    ...     kind, keys = "rare", {"least": ()}
+    ...     least: float
+    ...     def operations(self, proba, prediction):
+    ...         return proba[1].reaches(self.least)
+    ...     def describe(self):
+    ...         return f"probability of at least {self.least:g}"
+    ...     def in_words(self, positive):
+    ...         return f"cases of {positive} from {self.least:g} on are referred"
+    >>> Rare(0.5).contains(np.array([0.4, 0.6]), np.array([0, 1]))
+    array([False,  True])
+    """
+    _REGIONS.register_class(region, Region, "kind")
+    return region
+
+
+def from_dict(data: dict[str, Any], *, n_classes: int | None = None) -> Region:
+    """Return the region that a ``to_dict`` described."""
+    kind = _REGIONS[data["kind"]]
+    if kind.binary_only and n_classes not in (2, None):
+        raise ValueError(f"`withhold` {kind.kind} is for two classes; there are {n_classes}")
+    return kind.from_dict(data)
 
 
 _NOT_READ: IntArray = np.empty(0, dtype=np.intp)

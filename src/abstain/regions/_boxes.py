@@ -9,8 +9,9 @@ import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, Mask, both_columns
 from abstain._numerics import ROUNDING
+from abstain._schema import Keys, ListOf, Numbers, Whole
 from abstain.program import Value
-from abstain.regions._base import Region
+from abstain.regions._base import Region, built_in
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ def _between(p: FloatArray, edge: float) -> float:
     return float(np.clip(edge, below + room, above - room))
 
 
+@built_in
 @dataclass(frozen=True)
 class ProbabilityBoxes(Region):
     """Rows in any of some boxes of probability vectors.
@@ -67,6 +69,16 @@ class ProbabilityBoxes(Region):
     """
 
     kind: ClassVar[str] = "probability-boxes"
+    keys: ClassVar[Keys] = {
+        "boxes": ListOf(
+            ListOf(
+                Whole(0, below="classes"),
+                Numbers(("classes",), low=-1, high=2),
+                Numbers(("classes",), low=-1, high=2),
+            ),
+            most=100_000,
+        )
+    }
     reads_prediction: ClassVar[bool] = True
 
     boxes: tuple[Box, ...]

@@ -9,14 +9,16 @@ import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, Mask
 from abstain._numerics import ROUNDING, clear_edge
+from abstain._schema import EDGE, Keys
 from abstain.program import Value
-from abstain.regions._base import Region
+from abstain.regions._base import Region, built_in
 from abstain.rules import DecisionRule
 
 # The least width, in log-odds, of the part of an interval on one side of its middle.
 _NARROW = 1e-6
 
 
+@built_in
 @dataclass(frozen=True)
 class Interval(Region):
     """An interval of the positive class's probability, both ends included.
@@ -28,6 +30,8 @@ class Interval(Region):
     """
 
     kind: ClassVar[str] = "interval"
+    keys: ClassVar[Keys] = {"lower": EDGE, "upper": EDGE}
+    binary_only: ClassVar[bool] = True
 
     lower: float
     upper: float

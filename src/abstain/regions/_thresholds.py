@@ -18,8 +18,9 @@ from abstain import scores
 from abstain._inputs import FloatArray, IntArray, Mask, both_columns, whole_rows
 from abstain._kernels.confusion import linear_gain, top_share
 from abstain._numerics import ROUNDING, clear_edge, plain
+from abstain._schema import FOUND, Keys, Whole
 from abstain.program import Value
-from abstain.regions._base import Region
+from abstain.regions._base import Region, built_in
 from abstain.rules import DecisionRule
 from abstain.summaries import WEIGHT_TOLERANCE
 
@@ -70,6 +71,7 @@ class ThresholdRegion(Region):
         return cls.sign * np.inf if data["threshold"] is None else float(data["threshold"])
 
 
+@built_in
 @dataclass(frozen=True, eq=False)
 class GainThreshold(ThresholdRegion):
     """Rows whose withholding is expected to gain the most.
@@ -83,6 +85,7 @@ class GainThreshold(ThresholdRegion):
     """
 
     kind: ClassVar[str] = "gain-threshold"
+    keys: ClassVar[Keys] = {"gains": ("classes", "classes"), "threshold": FOUND}
     reads_prediction: ClassVar[bool] = True
     score_label: ClassVar[str] = "expected gain from referring the case"
 
@@ -126,6 +129,7 @@ class GainThreshold(ThresholdRegion):
         return cls(gains=gains, threshold=cls._read_threshold(data))
 
 
+@built_in
 @dataclass(frozen=True)
 class ScoreThreshold(ThresholdRegion):
     """Rows whose score of uncertainty reaches a threshold.
@@ -141,6 +145,11 @@ class ScoreThreshold(ThresholdRegion):
     """
 
     kind: ClassVar[str] = "score-threshold"
+    keys: ClassVar[Keys] = {
+        "score": scores.KEYS,
+        "parameters": {f"{name}?": kind for name, kind in scores.TOLD.items()},
+        "threshold": FOUND,
+    }
     score_label: ClassVar[str] = "score of uncertainty"
 
     name: str | Callable[..., FloatArray]
@@ -199,9 +208,11 @@ class ScoreThreshold(ThresholdRegion):
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Return the region that ``to_dict`` described."""
         name, threshold = scores.from_plain(data["score"]), cls._read_threshold(data)
+        scores.check_told(name, data["parameters"])
         return cls(name=name, threshold=threshold, parameters=data["parameters"])
 
 
+@built_in
 @dataclass(frozen=True)
 class TopShare(ThresholdRegion):
     """Rows whose few most probable classes leave the most doubt.
@@ -215,6 +226,7 @@ class TopShare(ThresholdRegion):
     """
 
     kind: ClassVar[str] = "top-share"
+    keys: ClassVar[Keys] = {"k": Whole(1, 10**6), "threshold": FOUND}
     score_label: ClassVar[str] = "doubt that the most probable classes leave"
 
     sign: ClassVar[int] = -1

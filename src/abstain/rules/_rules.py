@@ -7,15 +7,18 @@ Like regions, rules are frozen into a policy and treat equal rows alike. Probabi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, both_columns
 from abstain._kernels.confusion import best_gain, highest_columns
 from abstain._numerics import ROUNDING, Registry, clear_edge, plain
+from abstain._schema import EDGE, ByName, Keys
 from abstain.program import Value, block, of_rows
+
+R = TypeVar("R", bound="DecisionRule")
 
 # A threshold that no probability reaches.
 _NEVER = float(np.nextafter(1.0, 2.0))
@@ -26,8 +29,12 @@ class DecisionRule(ABC):
 
     #: The registered name.
     kind: ClassVar[str]
+    #: What it holds, each with the names of the axes of the array, none for a number.
+    keys: ClassVar[Keys] = {}
+    #: Whether it is for two classes only.
+    binary_only: ClassVar[bool] = False
     #: The probability from which on the positive class of two is predicted, if that is the rule.
-    threshold: float | None
+    threshold: float | None = None
 
     def predict(self, proba: FloatArray) -> IntArray:
         """Return the predicted column of each row."""
@@ -58,9 +65,9 @@ class DecisionRule(ABC):
         return {"kind": self.kind, **plain(vars(self))}
 
     @classmethod
-    @abstractmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Return the rule that ``to_dict`` described."""
+        return cls(**{key: data[key] for key in cls.keys})
 
 
 @dataclass(frozen=True)
@@ -68,7 +75,6 @@ class Argmax(DecisionRule):
     """Predict the most probable class, the first of equals."""
 
     kind: ClassVar[str] = "argmax"
-    threshold = None
 
     def predict(self, proba: FloatArray) -> IntArray:
         """Return the column of the largest probability in each row."""
@@ -88,11 +94,6 @@ class Argmax(DecisionRule):
         """Say in a sentence which class is predicted."""
         return f"predicts {self.describe()}"
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Return the rule that ``to_dict`` described."""
-        return cls()
-
 
 @dataclass(frozen=True)
 class Threshold(DecisionRule):
@@ -105,8 +106,11 @@ class Threshold(DecisionRule):
     """
 
     kind: ClassVar[str] = "threshold"
+    keys: ClassVar[Keys] = {"threshold": EDGE}
+    binary_only: ClassVar[bool] = True
 
-    threshold: float
+    # A field, so that what rules have that are none does not count as its default.
+    threshold: float = field()
 
     def predict(self, proba: FloatArray) -> IntArray:
         """Return 1 where the positive probability reaches the threshold, 0 elsewhere."""
@@ -162,8 +166,7 @@ class BestGain(DecisionRule):
     """
 
     kind: ClassVar[str] = "best-gain"
-    threshold = None
-
+    keys: ClassVar[Keys] = {"gains": ("classes", "classes")}
     gains: FloatArray
 
     def predict(self, proba: FloatArray) -> IntArray:
@@ -207,10 +210,63 @@ class BestGain(DecisionRule):
 
 
 _RULES: Registry[type[DecisionRule]] = Registry(
-    "decision rule", [(rule.kind, rule) for rule in (Argmax, BestGain, Threshold)]
+    "decision rule",
+    [(rule.kind, rule) for rule in (Argmax, BestGain, Threshold)],
+    remedy="One of your own is known after abstain.rules.register(its class).",
+)
+#: What a policy file holds of its rule.
+KEYS = ByName(
+    "kind",
+    lambda: {name: _RULES[name].keys for name in _RULES},
+    what="decision rule",
+    remedy=_RULES.remedy,
 )
 
 
-def from_dict(data: dict[str, Any]) -> DecisionRule:
+def register(rule: type[R]) -> type[R]:
+    """Make a decision rule of your own known by its ``kind``, to policies that are loaded.
+
+    Parameters
+    ----------
+    rule : type
+        A dataclass made from ``DecisionRule``, of what its ``keys`` say; it may stand above the
+        class as a decorator. One registered before under the same kind is replaced.
+
+    Returns
+    -------
+    type
+        The class.
+
+    Raises
+    ------
+    ValueError
+        If the kind is that of a built-in rule.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from abstain import rules
+    >>> @rules.register
+    ... @dataclass(frozen=True)
+    ... class First(rules.DecisionRule):
+    ...     kind, keys = "first-likely", {"enough": ()}
+    ...     enough: float
+    ...     def operations(self, proba):
+    ...         return (proba >= self.enough).first_true()
+    ...     def describe(self):
+    ...         return f"the first class of at least {self.enough:g}"
+    ...     def in_words(self, positive):
+    ...         return f"predicts {self.describe()}"
+    >>> First(0.3).predict(np.array([[0.4, 0.6], [0.2, 0.8]]))
+    array([0, 1])
+    """
+    _RULES.register_class(rule, DecisionRule, "kind")
+    return rule
+
+
+def from_dict(data: dict[str, Any], *, n_classes: int | None = None) -> DecisionRule:
     """Return the rule that a ``to_dict`` described."""
-    return _RULES[data["kind"]].from_dict(data)
+    kind = _RULES[data["kind"]]
+    if kind.binary_only and n_classes not in (2, None):
+        raise ValueError(f"`decision` {kind.kind} is for two classes; there are {n_classes}")
+    return kind.from_dict(data)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 from abstain._inputs import FloatArray
 from abstain._numerics import Registry
+from abstain._schema import NAME, Either, Whole, proportions
 from abstain.exceptions import ArgumentError, PolicyError, Way
 from abstain.program import Value
 from abstain.scores._functions import (
@@ -41,6 +43,11 @@ def _no_score(proba: FloatArray) -> FloatArray:
     )
 
 
+#: What a policy file holds of a score.
+KEYS = Either(text=NAME, object={"own": NAME})
+# What a score may be told beside the probabilities, and how.
+TOLD = {"priors": proportions("classes", plain=True), "seed": Whole(0, 2**63 - 1)}
+
 _SCORES: Registry[Callable[..., Any]] = Registry(
     "score",
     [
@@ -64,15 +71,13 @@ _SCORES: Registry[Callable[..., Any]] = Registry(
         "js": ("js-divergence",),
         "mc-dropout": ("dropout-variance",),
     },
+    remedy="A score of your own is known after abstain.scores.register(function).",
 )
-
-
-_own: dict[str, Callable[..., Any]] = {}
 
 
 def registered() -> list[str]:
     """Return the names of the scores, sorted."""
-    return sorted([*_SCORES, *_own])
+    return [*_SCORES]
 
 
 def register(score: Callable[..., Any], name: str | None = None) -> None:
@@ -82,7 +87,9 @@ def register(score: Callable[..., Any], name: str | None = None) -> None:
     ----------
     score : callable
         Takes probabilities of shape (n, n_classes) and returns a number for each row, higher for
-        less certain rows. One registered before under the same name is replaced.
+        less certain rows. One with a parameter ``priors`` is given the class proportions by that
+        name, and one with ``seed`` a number. One registered before under the same name is
+        replaced.
     name : str, optional
         What to call it; the function's own name when not given.
 
@@ -102,10 +109,7 @@ def register(score: Callable[..., Any], name: str | None = None) -> None:
     """
     if not callable(score):
         raise TypeError(f"`score` must be a function of the probabilities; got {score!r}.")
-    name = name or _name_of(score)
-    if name in _SCORES:
-        raise ValueError(f"`name` {name!r} is that of a built-in score; choose another.")
-    _own[name] = score
+    _SCORES.register(name or _name_of(score), score)
 
 
 def get(score: str | Callable[..., FloatArray]) -> Callable[..., Any]:
@@ -116,23 +120,35 @@ def get(score: str | Callable[..., FloatArray]) -> Callable[..., Any]:
     """
     if callable(score):
         return score
-    if not isinstance(score, str) or score in _SCORES:
-        return _SCORES[score]
-    if score in _own:
-        return _own[score]
-    raise ValueError(
-        f"{_SCORES.complaint(score, shown=registered())} "
-        f"A score of your own is known after abstain.scores.register(function)."
-    )
+    return _SCORES[score]
+
+
+def told(score: str | Callable[..., FloatArray]) -> set[str]:
+    """Return what a score is told beside the probabilities."""
+    try:
+        return {*inspect.signature(_found(score)).parameters} & {*TOLD}
+    except ValueError:
+        # Of a function in another language nobody knows.
+        return set()
+
+
+def check_told(score: str | Callable[..., FloatArray], parameters: dict[str, Any]) -> None:
+    """Raise unless a file holds what a score is told; of one that is not known here, anything."""
+    known = score in _SCORES if isinstance(score, str) else not isinstance(_found(score), _Named)
+    due = told(score) if known else {*parameters}
+    if due != {*parameters}:
+        raise ValueError(
+            f"`withhold.parameters` of {_name_of(score)!r} must be {', '.join(due) or 'none'}; "
+            f"got {', '.join(parameters) or 'none'}"
+        )
 
 
 def operations_of(score: str | Callable[..., FloatArray]) -> Callable[..., Value]:
     """Return what states a score, for whatever decides by it; raise where nothing does."""
-    found = _own.get(score.name, score) if isinstance(score, _Named) else get(score)
-    stated: Callable[..., Value] | None = getattr(found, "operations", None)
+    stated: Callable[..., Value] | None = getattr(_found(score), "operations", None)
     if stated is not None:
         return stated
-    name = score if isinstance(score, str) else _name_of(score)
+    name = _name_of(score)
     own = "it is a function of your own, and code is no list of them (scores.of_operations)"
     why = _WHY_NOT.get(name, own)
     known = [one for one in registered() if hasattr(get(one), "operations")]
@@ -144,7 +160,7 @@ def operations_of(score: str | Callable[..., FloatArray]) -> Callable[..., Value
 
 def is_own(score: str | Callable[..., FloatArray]) -> bool:
     """Tell whether a score is the user's, so that a policy can name it but not hold it."""
-    return not isinstance(to_plain(score), str) or score in _own
+    return not isinstance(to_plain(score), str) or _SCORES.is_own(str(score))
 
 
 def to_plain(score: str | Callable[..., FloatArray]) -> str | dict[str, str]:
@@ -152,7 +168,7 @@ def to_plain(score: str | Callable[..., FloatArray]) -> str | dict[str, str]:
     if isinstance(score, str):
         return score
     for name in _SCORES:
-        if score is _SCORES[name]:
+        if score is _SCORES[name] and not _SCORES.is_own(name):
             return name
     return {"own": score.name if isinstance(score, _Named) else _name_of(score)}
 
@@ -169,15 +185,23 @@ class _Named:
         self.name = self.__name__ = name
 
     def __call__(self, proba: FloatArray, **parameters: Any) -> FloatArray:
-        if self.name not in _own:
+        if not _SCORES.is_own(self.name):
             raise PolicyError(
                 f"The policy withholds by the score {self.name!r}, a function of its maker's, "
                 f"which is not known here and without which it cannot decide. Call "
                 f"abstain.scores.register(function, {self.name!r}) first."
             )
-        values: FloatArray = _own[self.name](proba, **parameters)
+        values: FloatArray = _SCORES[self.name](proba, **parameters)
         return values
 
 
-def _name_of(score: Callable[..., Any]) -> str:
-    return str(getattr(score, "__name__", type(score).__name__))
+def _found(score: str | Callable[..., FloatArray]) -> Callable[..., Any]:
+    """Return a score, also one of which a policy file held the name, if it is known by now."""
+    if isinstance(score, _Named):
+        return _SCORES[score.name] if _SCORES.is_own(score.name) else score
+    return get(score)
+
+
+def _name_of(score: str | Callable[..., Any]) -> str:
+    given = score if isinstance(score, str) else getattr(score, "__name__", type(score).__name__)
+    return str(given)

@@ -8,6 +8,7 @@ from abstain.selection._goals import RATES as RATES
 from abstain.selection._goals import goals_of as goals_of
 from abstain.selection._goals import raised_target as raised_target
 from abstain.selection._goals import shown_short as shown_short
+from abstain.selection._selection import KEYS as KEYS
 from abstain.selection._selection import Selection as Selection
 from abstain.selection._target import TOLERANCE as TOLERANCE
 from abstain.selection._target import Family as Family

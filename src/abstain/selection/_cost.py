@@ -26,6 +26,7 @@ from abstain._inputs import (
     number,
 )
 from abstain._kernels.confusion import expected_confusion
+from abstain._schema import AMOUNT, MOST, Either, Keys, Number, amounts
 from abstain.exceptions import ArgumentError, Way
 from abstain.metrics import Decision, Metric, RankingMetric
 from abstain.regions import Choice, GainThreshold, ScoreThreshold
@@ -38,6 +39,14 @@ from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
 # best of them.
 _COARSE = 128
 _FINE = 16
+
+
+#: What a policy file holds of a cost.
+COST_KEYS: Keys = {
+    "abstain": Either(number=AMOUNT, list=amounts("classes")),
+    "errors": Either(null=None, list=amounts("classes", "classes")),
+    "value_of_metric": Either(null=None, number=Number(0, MOST, open=True)),
+}
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 
 from abstain import metrics, scores
 from abstain._inputs import FloatArray, IntArray, Mask, check_budget, from_percent, whole_rows
+from abstain._schema import LONG_NAME, NAME, Either, Keys, MapOf, Number, OneOf
 from abstain.exceptions import ArgumentError, Way
 from abstain.metrics import BudgetCurve, Decision, Metric, check_decision
 from abstain.regions import Choice, Region, ScoreThreshold, score_threshold
 from abstain.rules import Argmax, DecisionRule
 from abstain.selection._class_thresholds import choose_class_thresholds
-from abstain.selection._cost import Cost
+from abstain.selection._cost import COST_KEYS, Cost
 from abstain.selection._decision import as_now, own_choice, rule_for
 from abstain.selection._goals import Target
 from abstain.selection._target import (
@@ -37,6 +38,15 @@ Score = str | Callable[..., FloatArray]
 Regions = Callable[[float], tuple[Region, Mask]]
 # A score knows no predictions.
 _NOT_READ: IntArray = np.empty(0, dtype=np.intp)
+
+#: What a policy file holds of a selection.
+KEYS: Keys = {
+    "budget": Either(null=None, number=Number(0, 2**53)),
+    "target": Either(null=None, number=Number(), object=MapOf(Number(), name=LONG_NAME)),
+    "cost": Either(null=None, object=COST_KEYS),
+    "score": Either(null=None, text=NAME, object={"own": NAME}),
+    "decision": OneOf(*get_args(Decision)),
+}
 
 
 @dataclass(frozen=True)
@@ -76,7 +86,7 @@ class Selection:
 
     def check(self, metric: Metric) -> None:
         """Raise if the parameters do not go together or are not what they should be."""
-        given = [name for name in ("budget", "target", "cost") if getattr(self, name) is not None]
+        given = self._given()
         if len(given) != 1 and given != ["budget", "target"]:
             raise ArgumentError(
                 f"Pass exactly one of `budget`, `target`, `cost`; "
@@ -102,11 +112,20 @@ class Selection:
                     "`score` has no part in a decision by `cost`; leave it out.", "score"
                 )
 
+    def _given(self) -> list[str]:
+        return [name for name in ("budget", "target", "cost") if getattr(self, name) is not None]
+
     def check_stored(self, metric: Metric, n_classes: int) -> None:
         """Raise if what a policy file says does not go together; no file is opened for it.
 
         A score or a metric of its maker's need not be known yet.
         """
+        given = self._given()
+        if len(given) != 1 and given != ["budget", "target"]:
+            raise ValueError(
+                f"`selection` must have one of budget, target and cost, or a target within a "
+                f"budget; it has {len(given)}"
+            )
         if self.budget is not None:
             check_budget(self.budget)
         if self.cost is not None:
@@ -316,14 +335,12 @@ class Selection:
 def _by_score(score: Score, summary: BatchSummary, seed: int) -> Regions:
     """Return the regions that withhold the highest scores within a capacity.
 
-    The class proportions that ``"js-divergence"`` compares with are those of the batch; they are
-    kept in the region.
+    The class proportions that a score compares with are those of the batch; they are kept in the
+    region.
     """
-    parameters: dict[str, Any] = {}
-    if score == "random":
-        parameters = {"seed": seed}
-    elif score == "js-divergence":
-        parameters = {"priors": (summary.class_sums / summary.class_sums.sum()).tolist()}
+    priors = (summary.class_sums / summary.class_sums.sum()).tolist()
+    known = {"priors": priors, "seed": seed}
+    parameters = {name: known[name] for name in sorted(scores.told(score))}
     everything = ScoreThreshold(score, threshold=-np.inf, parameters=parameters)
     values = everything.score(summary.proba, _NOT_READ)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abstain.shift._assumption import ASSUMPTION_KEYS as ASSUMPTION_KEYS
 from abstain.shift._assumption import WORLDS_IN_WORDS as WORLDS_IN_WORDS
 from abstain.shift._assumption import Assumption as Assumption
 from abstain.shift._assumption import assumption_of as assumption_of
@@ -25,8 +26,9 @@ from abstain.shift._maximum_likelihood import MANY_CLASSES as MANY_CLASSES
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
 from abstain.shift._proportions import Proportions as Proportions
 from abstain.shift._proportions import pooled_proportions as pooled_proportions
+from abstain.shift._registry import KEYS as KEYS
 from abstain.shift._registry import from_dict as from_dict
-from abstain.shift._registry import get
+from abstain.shift._registry import get, register
 from abstain.shift._registry import to_dict as to_dict
 from abstain.shift._worlds import WORLDS as WORLDS
 from abstain.shift._worlds import World as World
@@ -45,4 +47,5 @@ __all__ = [
     "check_label_shift",
     "detect_shift",
     "get",
+    "register",
 ]

@@ -14,8 +14,9 @@ from typing import Any, Self
 from abstain._display import block, sentence
 from abstain._display import doubts as doubts_shown
 from abstain._inputs import FloatArray
+from abstain._schema import SHARE, Either, Keys, ListOf, OneOf, Text, Whole
 from abstain.shift._base import Assumed, ShiftEstimator
-from abstain.shift._check import CellCounts, LabelShiftCheck, label_shift_check
+from abstain.shift._check import CHECK_KEYS, CellCounts, LabelShiftCheck, label_shift_check
 from abstain.shift._doubts import doubts
 from abstain.shift._worlds import WORLDS, World
 from abstain.summaries import BatchSummary, LabelledSummary
@@ -45,6 +46,16 @@ _IN_WORDS: dict[Assumed, str] = {
     ),
     "no-shift": "No shift was assumed.",
     "known-proportions": "The given class proportions were taken as they are.",
+}
+
+#: What a policy file holds of an assumption.
+ASSUMPTION_KEYS: Keys = {
+    "assumed": OneOf(*_IN_WORDS),
+    "check": Either(null=None, object=CHECK_KEYS),
+    "doubts": ListOf(Text(10_000)),
+    "n_labels?": Whole(0),
+    "worlds?": Either(null=None, object=dict.fromkeys(WORLDS, SHARE)),
+    "explained?": Either(null=None, number=SHARE),
 }
 
 

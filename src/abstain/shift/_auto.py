@@ -14,6 +14,7 @@ import numpy as np
 
 from abstain._inputs import FloatArray, check_fraction
 from abstain._numerics import raise_not_fitted
+from abstain._schema import SHARE, Keys, Numbers
 from abstain.shift._base import (
     Assumed,
     DrawMethod,
@@ -23,7 +24,7 @@ from abstain.shift._base import (
     ratio_of_priors,
 )
 from abstain.shift._fixed import NoShift
-from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
+from abstain.shift._maximum_likelihood import OF_LIKELIHOOD, MaximumLikelihoodShift
 from abstain.shift._tilts import normalised
 from abstain.shift._worlds import WORLDS, Explanation, World, Worlds, weigh
 from abstain.summaries import BatchSummary, LabelledSummary
@@ -88,6 +89,12 @@ class AutoShift(ShiftEstimator):
     """
 
     name: ClassVar[str] = "auto"
+    # The level is of a test that once decided whether to adapt.
+    keys: ClassVar[Keys] = OF_LIKELIHOOD | {
+        "prior?": Numbers((4,), low=0, plain=True),
+        "hedge?": SHARE,
+        "level?": SHARE,
+    }
     assumed: ClassVar[Assumed] = "weighed"
     draw_method: ClassVar[DrawMethod] = "asymptotic"
 

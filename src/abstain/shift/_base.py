@@ -27,6 +27,7 @@ from abstain._inputs import (
 )
 from abstain._kernels.proportions import adapted
 from abstain._numerics import Parameters, clone, gamma_draws, raise_not_fitted, resampled_weight
+from abstain._schema import Keys, Kind, MadeByOthers, OneOf
 from abstain.exceptions import ArgumentError, NotIdentifiable, Way
 from abstain.shift._replicated import importance_by_score
 from abstain.shift._worlds import Explanation, World, Worlds
@@ -41,6 +42,9 @@ _DRAWS = 100
 
 #: How the warning of a fit that did not converge begins.
 NOT_CONVERGED = "The class proportions did not converge"
+
+#: What a policy file holds of the parameters of every estimator.
+FROM: dict[str, Kind] = {"source_priors?": OneOf("mean-probability", "label-frequency")}
 
 SourcePriors = Literal["mean-probability", "label-frequency"]
 DrawMethod = Literal["asymptotic", "bootstrap"]
@@ -82,8 +86,10 @@ class ShiftEstimator(Parameters, ABC):
         Their ratio, target over source.
     """
 
-    #: The registered name.
+    #: The registered name; that of the class where it says no other.
     name: ClassVar[str]
+    #: What a policy file holds of its parameters; of the user's own anything that is plain.
+    keys: ClassVar[Kind | Keys] = MadeByOthers(FROM, most=100)
     #: What the adapted probabilities rest on.
     assumed: ClassVar[Assumed] = "label-shift"
     #: Whether ``fit`` needs the labels of the source.
@@ -98,6 +104,12 @@ class ShiftEstimator(Parameters, ABC):
     worlds_: Worlds | None = None
     # How many rows of the target have a known label, of each class, beside those it is fitted on.
     _known: FloatArray | None = None
+
+    def __init_subclass__(cls) -> None:
+        """Name the class, so that one made from a built-in estimator is not stored as that."""
+        super().__init_subclass__()
+        if "name" not in vars(cls):
+            cls.name = cls.__name__
 
     def __init__(self, *, source_priors: SourcePriors = "mean-probability") -> None:
         self.source_priors = source_priors

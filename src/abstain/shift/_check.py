@@ -22,6 +22,7 @@ from abstain._inputs import (
     check_sample_weight,
     column_labels,
 )
+from abstain._schema import SHARE, Either, Keys, Number, Whole
 from abstain.exceptions import AssumptionWarning, warn_user
 from abstain.shift._cells import MOST_PARTS, Cells
 from abstain.shift._mixture_ratio import likelihood_ratio, simulated_ratio
@@ -35,6 +36,15 @@ LEVEL = 0.01
 _MOST_CLASSES = MOST_PARTS
 # Fewer rows of either set cannot tell.
 _FEWEST_ROWS = 16
+
+
+#: What a policy file holds of a check.
+CHECK_KEYS: Keys = {
+    "p_value": Either(null=None, number=SHARE),
+    "statistic": Number(0),
+    "degrees_of_freedom": Whole(0),
+    "level?": SHARE,
+}
 
 
 @dataclass(frozen=True)

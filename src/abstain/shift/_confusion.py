@@ -13,8 +13,9 @@ import numpy as np
 
 from abstain._inputs import FloatArray, number
 from abstain._numerics import minimise
+from abstain._schema import AMOUNT, Keys
 from abstain.exceptions import NotIdentifiable, Way
-from abstain.shift._base import ShiftEstimator, SourcePriors
+from abstain.shift._base import FROM, ShiftEstimator, SourcePriors
 from abstain.shift._identifiable import require_regular
 from abstain.summaries import BatchSummary, LabelledSummary
 
@@ -110,6 +111,7 @@ class BBSEHard(ConfusionShift):
     """
 
     name: ClassVar[str] = "bbse-hard"
+    keys: ClassVar[Keys] = FROM
     hard: ClassVar[bool] = True
 
     def _solve(self, confusion: FloatArray, predicted: FloatArray, n: float) -> FloatArray:
@@ -185,6 +187,7 @@ class RLLSHard(ConfusionShift):
     """
 
     name: ClassVar[str] = "rlls-hard"
+    keys: ClassVar[Keys] = FROM | {"regularisation?": AMOUNT}
     hard: ClassVar[bool] = True
 
     def __init__(

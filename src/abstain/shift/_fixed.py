@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from abstain._inputs import MOST_DRAWS, FloatArray, check_priors, check_whole
 from abstain._numerics import raise_not_fitted
+from abstain._schema import SHARE, Either, Keys, proportions
 from abstain.exceptions import ArgumentError, Way
-from abstain.shift._base import Assumed, DrawMethod, ShiftEstimator, SourcePriors
+from abstain.shift._base import FROM, Assumed, DrawMethod, ShiftEstimator, SourcePriors
 from abstain.summaries import BatchSummary, LabelledSummary
 
 
@@ -35,6 +36,7 @@ class NoShift(ShiftEstimator):
     """
 
     name: ClassVar[str] = "none"
+    keys: ClassVar[Keys] = FROM
     assumed: ClassVar[Assumed] = "no-shift"
 
     def ratio_draws(
@@ -84,6 +86,9 @@ class KnownPriors(ShiftEstimator):
     """
 
     name: ClassVar[str] = "known"
+    keys: ClassVar[Keys] = FROM | {
+        "priors": Either(number=SHARE, list=proportions("classes", plain=True))
+    }
     assumed: ClassVar[Assumed] = "known-proportions"
 
     def __init__(

@@ -17,9 +17,11 @@ from abstain._inputs import FloatArray, check_labels, check_proba, check_whole, 
 from abstain._kernels.proportions import expected_classes, mixture_derivatives
 from abstain._kernels.softmax import scaled_softmax
 from abstain._numerics import clone, gamma_draws, minimise
+from abstain._schema import AMOUNT, Either, Flag, Keys, Kind, OneOf, Whole
 from abstain.calibration import fit_scaling
 from abstain.exceptions import of_sklearn, warn_user
 from abstain.shift._base import (
+    FROM,
     NOT_CONVERGED,
     DrawMethod,
     ShiftEstimator,
@@ -62,6 +64,14 @@ class _Solution:
     ratios: FloatArray
     n_iter: int
     converged: bool
+
+
+#: What a policy file holds of the parameters of an estimator that has a likelihood.
+OF_LIKELIHOOD: dict[str, Kind] = {
+    **FROM,
+    "prior_rows?": AMOUNT,
+    "calibrated_on_source?": Either(flag=Flag(), text=OneOf("auto")),
+}
 
 
 class MaximumLikelihoodShift(ShiftEstimator):
@@ -128,6 +138,11 @@ class MaximumLikelihoodShift(ShiftEstimator):
     """
 
     name: ClassVar[str] = "em"
+    keys: ClassVar[Keys] = OF_LIKELIHOOD | {
+        "algorithm?": OneOf("newton", "em"),
+        "warm_start?": Flag(),
+        "max_iter?": Whole(1, 100_000),
+    }
     draw_method: ClassVar[DrawMethod] = "asymptotic"
 
     n_iter_: int

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from abstain._numerics import Registry, plain
+from abstain._schema import ByName
 from abstain.shift._auto import AutoShift
 from abstain.shift._base import ShiftEstimator
 from abstain.shift._confusion import BBSEHard, BBSESoft, RLLSHard, RLLSSoft
 from abstain.shift._fixed import KnownPriors, NoShift
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
+
+S = TypeVar("S", bound=ShiftEstimator)
 
 _ESTIMATORS: Registry[type[ShiftEstimator]] = Registry(
     "shift",
@@ -41,7 +44,50 @@ _ESTIMATORS: Registry[type[ShiftEstimator]] = Registry(
         "no": ("none",),
         "off": ("none",),
     },
+    remedy="One of your own is known after abstain.shift.register(its class).",
 )
+#: What a policy file holds of its estimator.
+KEYS = ByName(
+    "name",
+    lambda: {name: {"parameters": _ESTIMATORS[name].keys} for name in _ESTIMATORS},
+    what="shift",
+    remedy=_ESTIMATORS.remedy,
+)
+
+
+def register(estimator: type[S]) -> type[S]:
+    """Make a shift estimator of your own known by its ``name``, to ``get`` and to policies.
+
+    Parameters
+    ----------
+    estimator : type
+        A class made from ``ShiftEstimator``, which all its parameters have a default of; it may
+        stand above the class as a decorator. One registered before under the same name is
+        replaced.
+
+    Returns
+    -------
+    type
+        The class.
+
+    Raises
+    ------
+    ValueError
+        If the name is that of a built-in estimator.
+
+    Examples
+    --------
+    >>> from abstain import shift
+    >>> @shift.register
+    ... class Doubled(shift.ShiftEstimator):
+    ...     def _fit(self, source, target):
+    ...         twice = self.source_priors_ * [1.0, 2.0]
+    ...         self.priors_ = twice / twice.sum()
+    >>> shift.get("Doubled")
+    Doubled()
+    """
+    _ESTIMATORS.register_class(estimator, ShiftEstimator, "name")
+    return estimator
 
 
 def get(shift: str | ShiftEstimator) -> ShiftEstimator:

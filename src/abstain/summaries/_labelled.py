@@ -16,6 +16,7 @@ import numpy as np
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.proportions import adapted
 from abstain._numerics import cuts_between, highest_of_rows
+from abstain._schema import MOST, Constant, Either, Keys, Number, Numbers, amounts, proportions
 
 # Levels of certainty at which rows of two classes are joined.
 _LEVELS = 512
@@ -24,6 +25,20 @@ _RARE, _OF_RARE = 20, 256
 # Probabilities that are kept of rows of more classes, and their digits.
 _MOST_NUMBERS = 60_000
 _DIGITS = 7
+
+
+_ROWS: Keys = {
+    "proba": proportions("rows", "classes"),
+    "label": Numbers(("rows",), low=0, below="classes", whole=True),
+    "weight": Either(null=None, list=amounts("rows")),
+    "edges": Numbers(("levels",), low=0, high=1, rising=True, least=0, most=10_000),
+    "thinned?": Number(1, MOST),
+}
+#: What a policy file holds of labelled rows.
+KEYS: Keys = {
+    **_ROWS,
+    "held_out?": Either(null=None, object={**_ROWS, "held_out?": Constant(None)}),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +175,8 @@ class LabelledSummary:
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Return the source that ``to_dict`` described."""
         weight, held_out = data["weight"], data.get("held_out")
+        if weight is not None and not np.sum(weight) > 0:
+            raise ValueError("`source.weight` must be above 0 for some row")
         return cls(
             proba=np.array(data["proba"], dtype=np.float64),
             codes=np.array(data["label"], dtype=np.intp),
