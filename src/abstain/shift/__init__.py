@@ -10,6 +10,8 @@ from abstain.shift._auto import AutoShift
 from abstain.shift._base import Part as Part
 from abstain.shift._base import ShiftEstimator, adapt_proba
 from abstain.shift._base import ratio_of_priors as ratio_of_priors
+from abstain.shift._cells import Cells as Cells
+from abstain.shift._cells import share_unseen as share_unseen
 from abstain.shift._check import LabelShiftCheck as LabelShiftCheck
 from abstain.shift._check import check_label_shift
 from abstain.shift._check import label_shift_check as label_shift_check

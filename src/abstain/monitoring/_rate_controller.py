@@ -16,8 +16,6 @@ from abstain._inputs import FloatArray, Missing, check_fraction, check_number, c
 from abstain.decisions import Decisions
 from abstain.policy import Policy
 
-__all__ = ["RateController"]
-
 # The distribution of priorities is remembered at this many quantiles.
 _QUANTILES = 257
 # It is the rate that limits how many are withheld here, not the budget of the policy.

@@ -1,0 +1,150 @@
+"""The file in which a monitor waits for the next rows: sums of chunks, and one summary.
+
+It may come from anybody: it is read within limits, and every key is checked before it is used.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import os
+import zlib
+from typing import Any
+
+from abstain._files import write_text
+from abstain._schema import checksum, is_nested
+from abstain._schema._kinds import (
+    Constant,
+    Either,
+    Keys,
+    ListOf,
+    MapOf,
+    Number,
+    Numbers,
+    OneOf,
+    Record,
+    Text,
+    Whole,
+)
+from abstain.monitoring._watched import KINDS
+from abstain.summaries import Summary
+
+_FORMAT, _VERSION = "abstain-monitor", 1
+# Bytes of a file, and of the summary in it once it is unpacked; how deep its brackets stand.
+_LARGEST, _LARGEST_SUMMARY, _DEEPEST = 2**28, 2**27, 10
+MOST_CHUNKS = 100_000
+
+_OR_NULL = {"null": None}
+_NUMBER = Either(number=Number(), **_OR_NULL)
+_TIME = Either(number=Number(-6e10, 2.5e11), **_OR_NULL)
+_ENDS = ListOf(_NUMBER, _NUMBER)
+_NAME = Text(least=1)
+_ESTIMATED: Keys = {"value": _NUMBER, "interval": _ENDS, "level": Number(0, 1, open=True)}
+_CHUNK: Keys = {
+    "name": _NAME,
+    "start": _TIME,
+    "end": _TIME,
+    "from": Either(text=Text(), **_OR_NULL),
+    "to": Either(text=Text(), **_OR_NULL),
+    "rows": Whole(),
+    "missing": Whole(),
+    "referred": Number(0, 2**53),
+    "referral_rate": _NUMBER,
+    "estimate": {"before": _ESTIMATED, "after": _ESTIMATED},
+    "priors": Either(list=Numbers(("classes",), low=0, high=1), **_OR_NULL),
+    "interval": Either(list=Numbers(("classes", 2), low=0, high=1), **_OR_NULL),
+    "worlds": Either(object=MapOf(Number(0, 1), name=_NAME, most=8), **_OR_NULL),
+    "realised": Either(
+        object={"rows": Whole(), "before": _NUMBER, "after": _NUMBER, "order": Whole()},
+        **_OR_NULL,
+    ),
+    "sums": {f"{kind}?": Numbers((kind, 5), least=1, most=64) for kind in KINDS},
+}
+_ALARM: Keys = {
+    "kind": OneOf(*KINDS),
+    "chunk": _NAME,
+    "began": _NAME,
+    "began_between": ListOf(_NAME, _NAME),
+    "evidence": Number(),
+    "text": Text(10_000),
+    "advice": Text(10_000),
+}
+_STATE = Record(
+    {
+        "format": Constant(_FORMAT),
+        "version": Constant(_VERSION),
+        "policy": Text(),
+        "metric": Text(2**20),
+        "classes": ListOf(Text(), most=2**15),
+        "level": Number(0, 1, open=True),
+        "every": Either(text=Text(), number=Whole(1), **_OR_NULL),
+        "floor": _NUMBER,
+        "capacity": Either(number=Number(0), **_OR_NULL),
+        "prior_range": Numbers((2, "classes"), low=0, high=1),
+        "tolerance": Number(0, 100),
+        "false_alarms": Number(0, 10),
+        "queue": Number(0),
+        "alarms": ListOf(Record(_ALARM), most=len(KINDS)),
+        "cleared": {f"{kind}?": Whole() for kind in KINDS},
+        "chunks": ListOf(Record(_CHUNK), most=MOST_CHUNKS),
+        "open": Either(
+            object={"summary": Text(2**28), "start": _TIME, "end": _TIME, "rows": Whole()},
+            **_OR_NULL,
+        ),
+    }
+)
+
+#: When the open chunk begins and ends, and how many rows it has.
+Place = tuple[float | None, float | None, int]
+
+
+def write_state(
+    path: str | os.PathLike[str], told: dict[str, Any], summary: Summary | None, place: Place
+) -> None:
+    """Write what a monitor knows, and the summary of the chunk that is open, if one is."""
+    start, end, rows = place
+    packed = None
+    if summary is not None:
+        data = base64.b85encode(zlib.compress(summary.to_bytes(), 6)).decode()
+        packed = {"summary": data, "start": start, "end": end, "rows": rows}
+    content = {"format": _FORMAT, "version": _VERSION, **told, "open": packed}
+    write_text(path, json.dumps({**content, "sha256": checksum(content)}, allow_nan=False) + "\n")
+
+
+def read_state(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Summary | None, Place]:
+    """Return what ``write_state`` wrote.
+
+    Raises
+    ------
+    ValueError
+        If the file is cut, changed, too large, or none of a monitor.
+    """
+    with open(path, "rb") as file:
+        raw = file.read(_LARGEST + 1)
+    if len(raw) > _LARGEST or is_nested(raw, _DEEPEST):
+        raise ValueError(f"{path} is no state of a monitor: it is too large, too deep or cut.")
+    try:
+        content = json.loads(raw)
+        written = content.pop("sha256") if isinstance(content, dict) else None
+        if not isinstance(content, dict) or content.get("format") != _FORMAT:
+            raise ValueError("it says of itself that it is something else")
+        if written != checksum(content):
+            raise ValueError("it was changed after it was written")
+        _STATE.read(content, "state", {"classes": len(content.get("classes", ()))})
+        return (content, *_opened(content["open"]))
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError(f"{path} is no state of a monitor: {error}.") from error
+
+
+def _opened(packed: dict[str, Any] | None) -> tuple[Summary | None, Place]:
+    if packed is None:
+        return None, (None, None, 0)
+    try:
+        unpacker = zlib.decompressobj()
+        data = unpacker.decompress(base64.b85decode(packed["summary"]), _LARGEST_SUMMARY)
+        if unpacker.unconsumed_tail or not unpacker.eof:
+            raise ValueError("its summary is too large or cut")
+    except (binascii.Error, zlib.error) as error:
+        raise ValueError(f"its summary is damaged: {error}") from error
+    return Summary.from_bytes(data), (packed["start"], packed["end"], packed["rows"])
