@@ -18,6 +18,7 @@ _MOST_DECIMALS = 7
 _ALIKE = 1e-6
 _TITLES = {
     "auroc": "auROC",
+    "brier": "Brier score",
     "average-precision": "average precision",
     "f1": "F1 score",
     "jaccard": "Jaccard index",

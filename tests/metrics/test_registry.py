@@ -31,6 +31,8 @@ def own_metric(forget):
         "kappa:linear",
         "kappa:quadratic",
         "mcc",
+        "brier",
+        "log-loss",
         "precision",
         "recall:macro",
         "top-k=3",

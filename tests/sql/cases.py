@@ -16,7 +16,7 @@ from abstain.summaries import RowSummary
 BINARY = ["bcts", "beta", "dirichlet", "identity", "isotonic", "nbvs", "platt", "temperature",
           "vector"]  # fmt: skip
 MANY = [name for name in BINARY if name not in ("beta", "platt")]
-SCORES = ("entropy", "js-divergence", "margin", "max-probability")
+SCORES = ("entropy", "gini", "js-divergence", "margin", "max-probability")
 EDGES = np.array([0.0, 1.0, 0.5, 1e-30, 1 - 1e-7, 0.1])
 NAMES = np.array(["a", "b", "c", "d"])
 

@@ -57,6 +57,8 @@ _ELSEWHERE: dict[tuple[str, ...], str] = {
     ("top-k=3",): "top-3 top-k-accuracy top-k-accuracy-score",
     ("top-k=5",): "top-5 top5",
     ("top-k=10",): "top-10",
+    ("brier",): "brier-score brier-score-loss mse mean-squared-error",
+    ("log-loss",): "logloss log-likelihood nll cross-entropy crossentropy deviance",
     ("cost:FILE",): "expected-cost",
 }
 #: What to propose when a name of elsewhere is typed. Each is proposed, never taken: a bare

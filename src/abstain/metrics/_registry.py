@@ -29,6 +29,7 @@ from abstain.metrics._operating_point import (
 )
 from abstain.metrics._precision_at_recall import PrecisionAtRecall, RecallAtPrecision
 from abstain.metrics._precision_recall_f import F1, FBeta, Jaccard, Precision, Recall
+from abstain.metrics._proper_scores import Brier, LogLoss
 from abstain.metrics._top_k import TopKAccuracy
 from abstain.metrics._weighted_kappa import WeightedKappa
 
@@ -41,11 +42,13 @@ _CLASSES: Registry[type[Metric]] = Registry(
             Accuracy,
             AveragePrecision,
             BalancedAccuracy,
+            Brier,
             ErrorRate,
             ExpectedCost,
             F1,
             FBeta,
             Jaccard,
+            LogLoss,
             MatthewsCorrelation,
             NetBenefit,
             PartialAUROC,

@@ -171,6 +171,21 @@ def entropy(proba: Value) -> Value:
 
 
 @of_operations
+def gini(proba: Value) -> Value:
+    """Score by the chance that two draws from a row's class probabilities differ.
+
+    Higher means less certain, in [0, 1 - 1 / n_classes]. It is the squared error to be expected,
+    so ``brier`` withholds by it; of two classes the order is that of the largest probability.
+
+    Examples
+    --------
+    >>> gini(np.array([[0.9, 0.1], [0.5, 0.5]])).round(2).tolist()
+    [0.18, 0.5]
+    """
+    return 1.0 - (proba * proba).total()
+
+
+@of_operations
 def margin(proba: Value) -> Value:
     """Score by how close the two largest class probabilities are.
 

@@ -296,7 +296,7 @@ def _box_turns(region: Any) -> list[float]:
 _CURVES = {
     "bcts", "beta", "dirichlet", "identity", "isotonic", "nbvs", "platt", "temperature", "vector",
 }  # fmt: skip
-_SCORES = {"distance-from-half", "entropy", "js-divergence", "margin", "max-probability"}
+_SCORES = {"distance-from-half", "entropy", "gini", "js-divergence", "margin", "max-probability"}
 #: The probabilities between which a rule, given its kind, changes at most once.
 _TURNS: dict[str, Callable[[Any], list[float]]] = {
     "argmax": lambda rule: [0.5],
