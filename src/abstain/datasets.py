@@ -233,5 +233,4 @@ def screening_clinic(
 
 
 def _model_logit(proba: FloatArray) -> FloatArray:
-    logit: FloatArray = OVERCONFIDENCE * (np.log(proba[:, 1]) - np.log(proba[:, 0])) + BIAS
-    return logit
+    return OVERCONFIDENCE * (np.log(proba[:, 1]) - np.log(proba[:, 0])) + BIAS

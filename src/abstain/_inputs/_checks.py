@@ -140,8 +140,7 @@ class CheckedScores:
         """
         if self.scale == "logits":
             return self.matrix
-        logits: FloatArray = np.log(np.maximum(self.matrix, self.smallest))
-        return logits
+        return np.log(np.maximum(self.matrix, self.smallest))
 
     def part(self, rows: IntArray) -> Self:
         """Return some of the rows."""
@@ -300,8 +299,7 @@ def check_in_reach(costs: FloatArray, name: str) -> None:
 
 def float_array(values: ArrayLike, name: str) -> FloatArray:
     """Return numbers as a float64 array, NaN in every gap."""
-    array: FloatArray = plain_array(values, name).astype(np.float64, copy=False)
-    return array
+    return plain_array(values, name).astype(np.float64, copy=False)
 
 
 def rows_of(values: Any, name: str) -> NDArray[Any]:
@@ -374,8 +372,7 @@ def _normalised(proba: FloatArray, name: str, remedy: str) -> FloatArray:
     if distance.max() <= rounding:
         return proba
     # Row by row, so that a row comes out the same whatever the rows beside it.
-    result: FloatArray = proba / np.where(distance <= rounding, 1.0, sums)[:, None]
-    return result
+    return proba / np.where(distance <= rounding, 1.0, sums)[:, None]
 
 
 def _row_sums(matrix: FloatArray, rows_at_a_time: int = 4096) -> FloatArray:

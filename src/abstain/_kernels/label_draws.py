@@ -67,8 +67,7 @@ def mean_drawn_entry(
         return (total,)
 
     (total,) = summed_over_rows(entries, len(tables), size=1, most_blocks=_PARTS)
-    mean: FloatArray = total / len(tables)
-    return mean
+    return total / len(tables)
 
 
 def _reached(proba: FloatArray) -> FloatArray:

@@ -136,8 +136,7 @@ def _first_reaching(values: FloatArray, need: FloatArray) -> IntArray:
     """
     low, high = np.searchsorted(values, [need.min(), need.max()]) if need.size else (0, 0)
     found = np.searchsorted(values[low : high + 1], need) + low
-    reached: IntArray = np.minimum(found, len(values) - 1)
-    return reached
+    return np.minimum(found, len(values) - 1)
 
 
 def specificity_thresholds(

@@ -68,8 +68,7 @@ def cuts_between(p: FloatArray, wanted: FloatArray) -> FloatArray:
     above = np.searchsorted(middles, wanted)
     sides = middles[np.clip([above - 1, above], 0, len(middles) - 1)]
     nearer = np.abs(sides - wanted).argmin(axis=0)
-    cuts: FloatArray = np.unique(sides[nearer, np.arange(len(wanted))])
-    return cuts
+    return np.unique(sides[nearer, np.arange(len(wanted))])
 
 
 def clear_edge(

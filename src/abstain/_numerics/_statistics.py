@@ -120,8 +120,7 @@ def _share_below(values: FloatArray, others: FloatArray) -> FloatArray:
     """Return for each value the share of the others (sorted) below it, ties half."""
     left = np.searchsorted(others, values, side="left")
     right = np.searchsorted(others, values, side="right")
-    share: FloatArray = (left + right) / (2 * len(others))
-    return share
+    return (left + right) / (2 * len(others))
 
 
 def _lower_on_log_odds(area: float, deviation: float, n: float, error: float) -> float:
@@ -155,8 +154,7 @@ def bin_numbers(
 
 def _numbered(place: FloatArray, n_bins: int) -> IntArray:
     """Return which of equally wide bins of [0, 1] a place is in; 1 is in the last."""
-    numbers: IntArray = np.minimum((place * n_bins).astype(np.intp), n_bins - 1)
-    return numbers
+    return np.minimum((place * n_bins).astype(np.intp), n_bins - 1)
 
 
 def resampled_weight(
@@ -206,8 +204,7 @@ def gamma_draws(shape: FloatArray, n_draws: int, rng: np.random.Generator) -> Fl
 
 def even_in_spread(n: int) -> FloatArray:
     """Return n + 1 levels from 0 to 1, as far apart as a share of draws varies at each of them."""
-    levels: FloatArray = np.sin(np.linspace(0.0, np.pi / 2, n + 1)) ** 2
-    return levels
+    return np.sin(np.linspace(0.0, np.pi / 2, n + 1)) ** 2
 
 
 def weighted_quantiles(

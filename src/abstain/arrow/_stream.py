@@ -119,8 +119,7 @@ class RowSample:
         """The scores of the rows that were drawn, in the order they came in; None for no row."""
         if self._rows is None:
             return None
-        drawn: FloatArray = self._rows[np.argsort(self._numbers)]
-        return drawn
+        return self._rows[np.argsort(self._numbers)]
 
 
 def sample_decisions(policy: Policy, scores: Any) -> Decisions:

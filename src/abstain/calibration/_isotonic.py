@@ -181,5 +181,4 @@ def _tilted(x: FloatArray, values: FloatArray, mass: FloatArray) -> FloatArray:
     ends = np.append(begins[1:], len(x)) - 1
     width = np.where(x[ends] > x[begins], x[ends] - x[begins], 1.0)
     centre = np.bincount(piece, mass * x) / np.bincount(piece, mass)
-    tilted: FloatArray = values + (room / width)[piece] * (x - centre[piece])
-    return tilted
+    return values + (room / width)[piece] * (x - centre[piece])

@@ -210,8 +210,7 @@ def _held_out_logs(
         seen = held if held.all() else ~held
         candidate._fit(logits[seen], codes[seen], weight[seen])
         proba[held] = candidate._proba(logits[held])
-    logs: FloatArray = np.log(np.maximum(proba, np.finfo(np.float64).eps, out=proba), out=proba)
-    return logs
+    return np.log(np.maximum(proba, np.finfo(np.float64).eps, out=proba), out=proba)
 
 
 _CALIBRATORS: Registry[type[Calibrator]] = Registry(

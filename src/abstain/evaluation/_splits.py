@@ -101,8 +101,7 @@ def shifted_rows(
         rng.choice(np.flatnonzero(codes == c), size=count, replace=replace)
         for c, count in enumerate(counts)
     ]
-    rows: IntArray = rng.permutation(np.concatenate(drawn))
-    return rows
+    return rng.permutation(np.concatenate(drawn))
 
 
 def dirichlet_priors(
@@ -140,8 +139,7 @@ def dirichlet_priors(
             f"`concentration` must be above 0, from {_LEAST:g} to {_MOST:g}; got "
             f"{concentration!r}."
         )
-    priors: FloatArray = check_generator(random_state).dirichlet(np.full(n_classes, number))
-    return priors
+    return check_generator(random_state).dirichlet(np.full(n_classes, number))
 
 
 def tweak_one_priors(n_classes: int, proportion: float, *, tweaked: int = 0) -> FloatArray:

@@ -134,5 +134,4 @@ class BalancedAccuracy(BaseConfusionMetric):
         recall = np.diag(confusion) / safe
         slope = (np.eye(len(confusion)) - recall[:, None]) / safe[:, None]
         slope[~there] = 0.0
-        scaled: FloatArray = slope / max(int(np.count_nonzero(there)), 1)
-        return scaled
+        return slope / max(int(np.count_nonzero(there)), 1)

@@ -122,5 +122,4 @@ class PartialAUROC(RankingMetric):
         t = specificity_thresholds(negative, *windows, 1 - rate)
         area = partial_auroc_windows(positive, negative, atoms.pairs_below, *windows, t, rate)
         chance = rate**2 / 2
-        values: FloatArray = 0.5 * (1 + (area - chance) / (rate - chance))
-        return values
+        return 0.5 * (1 + (area - chance) / (rate - chance))

@@ -265,8 +265,7 @@ class _GroupSums:
 
     def of(self, values: FloatArray) -> FloatArray:
         if self._member is not None:
-            product: FloatArray = values @ self._member
-            return product
+            return values @ self._member
         sums = np.zeros((*values.shape[:-1], self._n_groups))
         if len(self._present):
             sums[..., self._present] = np.add.reduceat(

@@ -130,8 +130,7 @@ class ClassRatio(BaseConfusionMetric):
             return np.ones(1)
         # As scikit-learn does, leave out a class that neither occurs nor is predicted.
         share = truths if self.average == "weighted" else (truths + predicted > 0).astype(float)
-        shares: FloatArray = share / share.sum() if share.any() else np.zeros_like(share)
-        return shares
+        return share / share.sum() if share.any() else np.zeros_like(share)
 
 
 class Precision(ClassRatio):

@@ -54,8 +54,7 @@ class ProperScore(Metric):
         noise = np.random.default_rng(seed).standard_normal(n_draws)
         losses, everyone = self.losses(summary.proba), np.ones(len(summary.proba), dtype=np.bool_)
         mean, deviation = _mean(summary.proba, losses, summary.weight, everyone)
-        draws: FloatArray = np.clip(mean + deviation * noise, *self.value_range)
-        return draws
+        return np.clip(mean + deviation * noise, *self.value_range)
 
     def moved_draws(
         self, summary: BatchSummary, prediction: IntArray, withheld: Mask, moves: Moves, seed: int
@@ -118,8 +117,7 @@ class Brier(ProperScore):
 
     def losses(self, proba: FloatArray) -> FloatArray:
         if proba.shape[1] == 2:
-            binary: FloatArray = (1 - proba) ** 2
-            return binary
+            return (1 - proba) ** 2
         each: FloatArray = (proba**2).sum(axis=1)[:, None] - 2 * proba + 1
         return each
 
@@ -142,8 +140,7 @@ class LogLoss(ProperScore):
     summary: ClassVar[str] = "mean surprise at the labels, in nats; for who reads probabilities"
 
     def losses(self, proba: FloatArray) -> FloatArray:
-        each: FloatArray = -np.log(np.maximum(proba, _LEAST))
-        return each
+        return -np.log(np.maximum(proba, _LEAST))
 
 
 def _mean(

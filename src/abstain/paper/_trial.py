@@ -99,8 +99,7 @@ class Trial:
     @cached_property
     def _shuffled(self) -> IntArray:
         """The rows in random order: equal scores are withheld in this order."""
-        order: IntArray = np.random.default_rng(self.seed).permutation(len(self.y))
-        return order
+        return np.random.default_rng(self.seed).permutation(len(self.y))
 
     def by_score(self, score: FloatArray) -> Ordering:
         """Return the ordering of a score, with the most probable class predicted."""

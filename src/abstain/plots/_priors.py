@@ -172,10 +172,9 @@ class PriorsDisplay(BatchDisplay):
 def _interval(estimator: ShiftEstimator, seed: int) -> FloatArray:
     """Return the 90% interval of each proportion, wide enough to hold the estimate itself."""
     low, high = estimator.priors_interval(0.9, seed=seed).T
-    ends: FloatArray = np.column_stack(
+    return np.column_stack(
         [np.minimum(low, estimator.priors_), np.maximum(high, estimator.priors_)]
     )
-    return ends
 
 
 def _frequencies(

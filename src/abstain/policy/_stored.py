@@ -191,8 +191,7 @@ def warn_of_own(policy: Policy) -> None:
 
 
 def _optional(part: Any) -> dict[str, Any] | None:
-    data: dict[str, Any] | None = None if part is None else part.to_dict()
-    return data
+    return None if part is None else part.to_dict()
 
 
 def _read_optional(kind: Any, data: dict[str, Any] | None) -> Any:

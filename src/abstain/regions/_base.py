@@ -38,8 +38,7 @@ class Region(ABC):
         columns = both_columns(proba)
         rows, place = given(columns.shape[1]), given(None, "place")
         known = {rows: columns, place: prediction} if self.reads_prediction else {rows: columns}
-        mask: Mask = on_rows(self.operations(rows, place), known)
-        return mask
+        return on_rows(self.operations(rows, place), known)
 
     @abstractmethod
     def operations(self, proba: Value, prediction: Value) -> Value:

@@ -48,8 +48,7 @@ class ThresholdRegion(Region):
 
     def contains(self, proba: FloatArray, prediction: IntArray) -> Mask:
         """Tell for each row whether its priority reaches the threshold."""
-        mask: Mask = self.priority(proba, prediction) >= self.sign * self.threshold
-        return mask
+        return self.priority(proba, prediction) >= self.sign * self.threshold
 
     def cleared(
         self, proba: FloatArray, prediction: IntArray, *, outwards: bool

@@ -38,8 +38,7 @@ class DecisionRule(ABC):
 
     def predict(self, proba: FloatArray) -> IntArray:
         """Return the predicted column of each row."""
-        columns: IntArray = of_rows(self.operations, both_columns(proba))
-        return columns
+        return of_rows(self.operations, both_columns(proba))
 
     @abstractmethod
     def operations(self, proba: Value) -> Value:

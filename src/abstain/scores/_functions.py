@@ -322,5 +322,4 @@ def dropout_mean(samples: Iterable[ArrayLike], *, scale: Scale) -> FloatArray:
         count += 1
     if count == 0:
         raise ValueError("`samples` holds no draw; pass at least one.")
-    mean: FloatArray = total / count
-    return mean
+    return total / count

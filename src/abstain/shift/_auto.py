@@ -201,8 +201,7 @@ class AutoShift(ShiftEstimator):
         still = mean + spread * rng.standard_normal((n_draws - label - both, len(mean)))
         by_label = self._label.prior_draws(max(label, 1), int(rng.integers(2**32)))
         found = np.maximum(np.vstack([still, by_label[:label], moved]), 0.0)
-        drawn: FloatArray = rng.permutation(found / found.sum(axis=1, keepdims=True))
-        return drawn
+        return rng.permutation(found / found.sum(axis=1, keepdims=True))
 
     def settled(self) -> ShiftEstimator:
         """Return an estimator, not fitted, that estimates as the likeliest world has it.

@@ -295,8 +295,7 @@ class ShiftEstimator(Parameters, ABC):
         chosen = self.draw_method if method is None else method
         count = (200 if chosen == "bootstrap" else 10_000) if n_draws is None else n_draws
         draws = self.prior_draws(count, seed, method=method)
-        ends: FloatArray = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0).T
-        return ends
+        return np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0).T
 
     def _asymptotic_draws(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
         em = 'pass method="bootstrap", or use shift "em"'
@@ -346,8 +345,7 @@ class ShiftEstimator(Parameters, ABC):
             # That it did not converge was said of the fit itself.
             warnings.filterwarnings("ignore", message=NOT_CONVERGED)
             again.fit_summaries(source, target)
-        priors: FloatArray = again.priors_
-        return priors
+        return again.priors_
 
     @abstractmethod
     def _fit(self, source: LabelledSummary, target: BatchSummary) -> None:

@@ -61,10 +61,9 @@ class ConfusionShift(ShiftEstimator):
         """Return how much of the weight goes to each predicted class."""
         if self.hard:
             most_likely = np.argmax(proba, axis=1)
-            counts: FloatArray = np.bincount(
-                most_likely, weights=weight, minlength=proba.shape[1]
-            ).astype(np.float64)
-            return counts
+            return np.bincount(most_likely, weights=weight, minlength=proba.shape[1]).astype(
+                np.float64
+            )
         return weight @ proba
 
     @abstractmethod

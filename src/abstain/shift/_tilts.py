@@ -147,8 +147,7 @@ def _steep(mean: FloatArray, share: FloatArray) -> FloatArray:
     """
     rank = np.column_stack([_rank(column / _LIKE, share) for column in mean.T])
     forms = np.hstack([mean, rank]) - share @ np.hstack([mean, rank])
-    covariance: FloatArray = forms @ forms.T / 2
-    return covariance
+    return forms @ forms.T / 2
 
 
 def _rank(values: FloatArray, share: FloatArray) -> FloatArray:

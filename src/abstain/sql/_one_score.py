@@ -97,8 +97,7 @@ class OneScore:
         p = self._proba(scores)
         prediction, abstain = self.policy.choice.apply(p)
         place = np.searchsorted(self.turns, p, "left") + np.searchsorted(self.turns, p, "right")
-        code: NDArray[np.int64] = 4 * place + 2 * prediction + abstain
-        return code
+        return 4 * place + 2 * prediction + abstain
 
     def _proba(self, scores: NDArray[Any]) -> FloatArray:
         return np.ascontiguousarray(self.policy.predict_proba(scores)[:, 1])

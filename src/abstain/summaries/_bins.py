@@ -143,8 +143,7 @@ class Bins:
     @property
     def points(self) -> FloatArray:
         """The least and the greatest probability of each bin: rows that edges must stay off."""
-        ends: FloatArray = np.unique(self.filled_columns()[2])
-        return ends
+        return np.unique(self.filled_columns()[2])
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return what there is, of the bins with rows alone."""

@@ -91,8 +91,7 @@ class LabelledSummary:
     def cells(self, proba: FloatArray) -> IntArray:
         """Return the cell of each row: its most probable class and how certain that is."""
         column, top = highest_of_rows(proba)
-        cells: IntArray = column * (len(self.edges) + 1) + np.searchsorted(self.edges, top)
-        return cells
+        return column * (len(self.edges) + 1) + np.searchsorted(self.edges, top)
 
     def compact(self) -> Self:
         """Return fewer weighted rows that stand for all of them.

@@ -68,8 +68,7 @@ class Moves:
     def logs(self, proba: FloatArray) -> FloatArray:
         """Return the logarithms of probabilities at the source's class proportions."""
         source = adapted(np.ascontiguousarray(proba), self.undoing)
-        logs: FloatArray = np.log(np.maximum(source, _SMALLEST))
-        return logs
+        return np.log(np.maximum(source, _SMALLEST))
 
     def of_logs(self, logs: FloatArray) -> FloatArray:
         """Return the moved probabilities of more than two classes from what ``logs`` gave."""
