@@ -178,6 +178,28 @@ def test_rows_without_a_score(here, abstain, missing):
     assert "3 of 4,000 rows" in noted
 
 
+@pytest.mark.parametrize("at_most", [0, 7, 100, 250, 4_000])
+@pytest.mark.parametrize("missing", ["refer", "drop"])
+def test_no_more_to_a_person_than_people_can_look_at(here, abstain, at_most, missing):
+    # Rounded, so that rows are as pressing as each other; and thirty without a score.
+    table = batch_of(here)
+    p = table.column("p").to_numpy().round(2)
+    p[::133] = np.nan
+    gaps = pa.array(p, from_pandas=True)
+    pq.write_table(table.set_column(1, "p", gaps), here / "g.parquet", row_group_size=700)
+    given = ["apply", "rule.json", "g.parquet", "--scores", "p", "--missing", missing,
+             "--at-most", str(at_most), "--json"]  # fmt: skip
+    code, said, noted = abstain(*given, "--stream", "--out", "s.parquet")
+    assert code == 0
+    whole, found = json.loads(abstain(*given, "--out", "m.parquet")[1]), json.loads(said)
+    assert read(here / "s.parquet").equals(read(here / "m.parquet"))
+    for name in ("rows", "withheld", "over_capacity", "abstention_rate"):
+        assert found[name] == whole[name]
+    assert ("more than --at-most" in noted) == (missing == "refer" and at_most < 30)
+    after = (one["estimate"]["after"]["value"] for one in (found, whole))
+    assert next(after) == pytest.approx(next(after), abs=0.02)
+
+
 def test_rows_without_a_score_are_an_error_that_says_where(here, abstain):
     batch = batch_of(here)
     scores = [*batch.column("p").to_pylist()]
@@ -259,16 +281,19 @@ def test_without_out_nothing_is_written_and_everything_is_counted(here, abstain)
 def test_a_file_above_the_limit_is_streamed(here, abstain, monkeypatch):
     given = ["apply", "rule.json", "all.parquet", "--scores", "p"]
     assert "Streaming" not in abstain(*given)[2]
-    monkeypatch.setattr(_streaming, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(_streaming, "FASTER_BYTES", 10_000)
     assert "Streaming" in abstain(*given)[2]
     assert "Streaming" not in abstain(*given, "--no-stream")[2]
     assert "Streaming" in abstain("apply", "rule.json", "batch/*.parquet", "--scores", "p")[2]
+    # What takes all rows at once has them as long as they fit.
+    assert "Streaming" not in abstain(*given, "--out", "o.csv", "--sort", "pressing")[2]
+    monkeypatch.setattr(_streaming, "MOST_BYTES", 20_000)
+    assert abstain(*given, "--out", "p.csv", "--sort", "pressing")[0] == 2
 
 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--at-most", "5"], "--at-most takes all rows"),
         (["--sort", "pressing"], "--sort pressing takes all rows"),
         (["--out", "o.xlsx"], "Cannot stream into the workbook"),
         (["--no-stream"], "--no-stream is for files"),

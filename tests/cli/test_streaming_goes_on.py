@@ -107,6 +107,19 @@ def test_a_run_that_was_stopped_goes_on_as_if_nothing_was(here, abstain, monkeyp
     ]
 
 
+def test_a_queue_goes_on_where_it_was(here, abstain, monkeypatch):
+    given = [*APPLY, "--at-most", "123"]
+    assert abstain(*given)[0] == 0
+    expected = parts_in(here / "parts")
+    os.rename("parts", "whole")
+    undo = stop_at(monkeypatch, 8)
+    with pytest.raises(StoppedError):
+        abstain(*given)
+    undo()
+    assert "Withheld 123 of" in abstain(*given)[1]
+    assert parts_in(here / "parts") == expected
+
+
 def test_what_it_says_when_it_is_stopped(here, abstain, monkeypatch, capsys):
     stop_at(monkeypatch, 4)
     with pytest.raises(StoppedError):

@@ -44,14 +44,12 @@ def apply(
     to do if they moved. BATCH may be a quoted pattern of many files, such as 'site-*.csv.gz', or a
     folder of tables, which need not fit into memory.
     """
-    from abstain.cli._streaming import is_streamed, refuse_in_streams
+    from abstain.cli._streaming import is_streamed
 
     inputs = (rule.policy, batch, rule.key_file)
-    if is_streamed(batch, reading.stream):
-        whole = {"--at-most": at_most, "--sort pressing": outputs.sort == "pressing"}
-        refuse_in_streams(whole, outputs.out)
+    if is_streamed(batch, reading.stream, outputs):
         outputs.check_stream(*inputs)
-        _streamed(rule, batch, columns, reading, outputs)
+        _streamed(rule, batch, columns, at_most, reading, outputs)
         return
     outputs.check(*inputs)
 
@@ -73,26 +71,26 @@ def _streamed(
     rule: option.SavedRule,
     batch: Path,
     columns: option.Columns,
+    at_most: int | None,
     reading: option.Reading,
     outputs: option.Outputs,
 ) -> None:
     """Do the same about rows that are never in memory all at once."""
     from abstain.cli._predictions import prediction_files
+    from abstain.cli._queue import Queue
     from abstain.cli._streaming import StreamChoice, StreamedRun, choice_of, first_pass
 
     policy = rule.load()
     stream = prediction_files(batch, columns, reading, rule=policy, stream=True)
 
     def choose() -> StreamChoice:
-        withheld: list[int] = []
+        queue = Queue(at_most)
 
-        def look(scores: Any, gaps: bool) -> None:
-            found = policy.rows(scores, missing=reading.missing if gaps else "error")
-            withheld.append(int(found.abstain.sum()))
+        def look(scores: Any, gaps: bool, begin: int) -> None:
+            queue.add(policy.rows(scores, missing=reading.missing if gaps else "error"), begin)
 
         seen = first_pass(stream, policy.classes, look)
-        result = choice_of(policy, seen, stored=True)
-        policy.warn_of_more(sum(withheld), seen.n_rows)
+        result = choice_of(policy, seen, queue)
         found = result.found
         found["adapt"] = _adapting_command(found, rule.policy, batch, columns, reading)
         return result

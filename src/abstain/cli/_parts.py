@@ -15,12 +15,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from pyarrow import csv, parquet
 
 from abstain.arrow import DecisionColumns, ahead
 from abstain.cli._predictions import Chunk, PredictionFiles
+from abstain.cli._queue import QueueEnd, places
 from abstain.cli._writing import column_layout, text_output
 from abstain.policy import Policy
 
@@ -122,6 +122,8 @@ class Tables:
         Where they come from.
     policy : Policy
         The rule.
+    end : QueueEnd, optional
+        Where people's capacity is used up.
 
     Attributes
     ----------
@@ -131,8 +133,10 @@ class Tables:
         Which of our columns had to be called something else.
     """
 
-    def __init__(self, files: PredictionFiles, policy: Policy) -> None:
-        self._files, self._policy = files, policy
+    def __init__(
+        self, files: PredictionFiles, policy: Policy, end: QueueEnd | None = None
+    ) -> None:
+        self._files, self._policy, self._end = files, policy, end
         self._identifier = files.columns.identifier
         self._scores = files.scores.names_for(policy.classes)
         self._made = DecisionColumns(policy, gaps_as_null=True)
@@ -154,12 +158,13 @@ class Tables:
             chunk.scores.select(self._scores),
             missing="error" if chunk.gaps is None else self._files.reading.missing,
         )
-        table = chunk.table.cast(self._theirs)
+        table, numbers = chunk.table.cast(self._theirs), number + places(found)
         if found.rows is not None:
             table = table.take(pa.array(found.rows))
+        if self._end is not None:
+            found = self._end.cut(found, numbers)
         if self._identifier is None:
-            numbers = np.arange(number, number + len(chunk))
-            names = pa.array(numbers if found.rows is None else numbers[found.rows])
+            names = pa.array(numbers)
         else:
             names = table.column(self._identifier)
             if pa.types.is_string(names.type):

@@ -117,7 +117,7 @@ class Reading:
         "--stream/--no-stream",
         default=None,
         help="Read BATCH in parts, twice, in memory that does not grow with it.  [default: for a "
-        "folder, and above 200 MB]",
+        "folder, and above 10 MB unless all rows are needed at once]",
     )
 
     @property

@@ -48,12 +48,11 @@ def run(
     Either may be a quoted pattern of many files, such as 'site-*.csv.gz'. BATCH may also be a
     folder of tables, which need not fit into memory.
     """
-    from abstain.cli._streaming import is_streamed, refuse_in_streams
+    from abstain.cli._streaming import is_streamed
 
     inputs = (validation, batch, outputs.key_file)
-    if is_streamed(batch, reading.stream):
-        whole = {"--report": outputs.report, "--known-labels": columns.known_labels}
-        refuse_in_streams({**whole, "--sort pressing": outputs.sort == "pressing"}, outputs.out)
+    whole = {"--report": outputs.report, "--known-labels": columns.known_labels}
+    if is_streamed(batch, reading.stream, outputs, whole):
         outputs.check_stream(*inputs)
         _streamed(validation, batch, goal, columns, reading, method, outputs)
         return
@@ -148,7 +147,7 @@ def _streamed(
         # Merged in any order the summary is the same.
         summaries: list[Any] = []
 
-        def look(scores: Any, gaps: bool) -> None:
+        def look(scores: Any, gaps: bool, _: int) -> None:
             part = abstainer.summarise(scores, missing=reading.missing if gaps else "error")
             with merging:
                 summaries[:] = [summaries[0].merge(part) if summaries else part]
@@ -156,7 +155,7 @@ def _streamed(
         merging = Lock()
         seen = first_pass(stream, abstainer.classes_, look)
         policy = _with_columns(abstainer.decide_summary(summaries[0]), columns)
-        chosen = choice_of(policy, seen, stored=False)
+        chosen = choice_of(policy, seen)
         _stop_short(chosen.found, stream_lines(chosen.found), goal, outputs)
         return chosen
 

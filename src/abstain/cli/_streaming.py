@@ -28,6 +28,7 @@ from abstain.cli._kept_run import KeptRun, file_facts
 from abstain.cli._output import Outputs, emit, heard_warnings, manifest_path, wrote
 from abstain.cli._parts import Part, RowWriter, Tables, part_chunks, parts_of
 from abstain.cli._predictions import Chunk, PredictionFiles
+from abstain.cli._queue import Queue, QueueEnd
 from abstain.cli._summary import facts, lines
 from abstain.cli._tables import found_files
 from abstain.cli._terminal import in_a_line, say
@@ -53,12 +54,15 @@ class StreamChoice:
         What is said of the decisions; how many are withheld is counted in the second pass.
     heard : list
         The warnings of the first pass, with their kinds.
+    end : QueueEnd or None
+        Where people's capacity is used up.
     """
 
     policy: Policy
     counts: list[int]
     found: dict[str, Any]
     heard: list[list[str]] = field(default_factory=list)
+    end: QueueEnd | None = None
 
 
 @dataclass
@@ -95,7 +99,7 @@ class FirstPass:
 
 
 def first_pass(
-    files: PredictionFiles, classes: Any, look: Callable[[pa.Table, bool], None]
+    files: PredictionFiles, classes: Any, look: Callable[[pa.Table, bool, int], None]
 ) -> FirstPass:
     """Read the scores of all files once.
 
@@ -106,8 +110,8 @@ def first_pass(
     classes : array-like
         The classes, in the order that the library has them.
     look : callable
-        Gets the scores of each chunk, and whether rows are without one; of several chunks at a
-        time, in any order, by threads.
+        Gets the scores of each chunk, whether rows are without one, and the number of the first;
+        of several chunks at a time, in any order, by threads.
     """
     names = files.scores.names_for(classes)
     counts, sample = list[int](), RowSample()
@@ -118,9 +122,11 @@ def first_pass(
             for chunk in ahead(files.chunks(file, ())):
                 if not len(chunk):
                     continue
-                files.note_gaps(chunk, file, sum(counts) + count)
+                number = sum(counts) + count
+                files.note_gaps(chunk, file, number)
                 scores = chunk.scores.select(names)
-                looked_at(scores, chunk.gaps is not None, _Place(file, chunk.begin, several))
+                place = _Place(file, chunk.begin, several)
+                looked_at(place, scores, chunk.gaps is not None, number)
                 drawn = np.column_stack([column.to_numpy() for column in scores.columns])
                 sample.add(drawn if chunk.gaps is None else drawn[~chunk.gaps])
                 count += len(chunk)
@@ -145,8 +151,8 @@ class _Place(NamedTuple):
 
 @contextmanager
 def _by_threads(
-    look: Callable[[pa.Table, bool], None],
-) -> Iterator[Callable[[pa.Table, bool, _Place], None]]:
+    look: Callable[[pa.Table, bool, int], None],
+) -> Iterator[Callable[[_Place, pa.Table, bool, int], None]]:
     """Give a function that has a chunk looked at while the next ones are read.
 
     No more than a few at a time; the first error comes first.
@@ -163,22 +169,23 @@ def _by_threads(
 
     with ThreadPoolExecutor(most) as pool:
 
-        def looked_at(scores: pa.Table, gaps: bool, place: _Place) -> None:
+        def looked_at(place: _Place, scores: pa.Table, gaps: bool, number: int) -> None:
             if len(waiting) >= most:
                 finish()
-            waiting.append((pool.submit(look, scores, gaps), place))
+            waiting.append((pool.submit(look, scores, gaps, number), place))
 
         yield looked_at
         while waiting:
             finish()
 
 
-def choice_of(policy: Policy, seen: FirstPass, *, stored: bool) -> StreamChoice:
+def choice_of(policy: Policy, seen: FirstPass, queue: Queue | None = None) -> StreamChoice:
     """Return what is said of a rule and a stream, from rows that were drawn from it.
 
-    ``stored`` where the rule is one made before. Where not, the estimate and what it rests on are
-    those of the summary of all rows.
+    ``queue`` has the rows that a rule made before withholds. Where there is none, the estimate and
+    what it rests on are those of the summary of all rows.
     """
+    stored, end = queue is not None, None if queue is None else queue.end
     drawn = seen.sample.scores
     if drawn is None:
         raise ValueError("There is no row with a score.")
@@ -190,6 +197,8 @@ def choice_of(policy: Policy, seen: FirstPass, *, stored: bool) -> StreamChoice:
         decisions = sample_decisions(policy, table)
     if not stored:
         decisions = decisions.judged(figures=policy.estimate, assumption=policy.assumption)
+    if end is not None:
+        decisions = end.cut(decisions, np.zeros(len(drawn), dtype=np.int64))
     found = facts(decisions, stored=stored)
     if not stored and found["priors"]["estimated"] is not None:
         found["priors"]["estimated"] = policy.priors
@@ -210,7 +219,10 @@ def choice_of(policy: Policy, seen: FirstPass, *, stored: bool) -> StreamChoice:
         "chosen_on": None if stored else "a summary of all rows",
     }
     expected = seen.n_referred + round(times * int(decisions.abstain.sum()))
-    return StreamChoice(policy, seen.counts, with_counts(found, expected, seen.n_rows))
+    if queue is not None:
+        expected = queue.check(policy, seen.n_rows)
+        found["over_capacity"] = None if end is None else queue.n_withheld - expected
+    return StreamChoice(policy, seen.counts, with_counts(found, expected, seen.n_rows), end=end)
 
 
 def with_counts(found: dict[str, Any], withheld: int, n_rows: int) -> dict[str, Any]:
@@ -240,45 +252,77 @@ _KINDS = {kind.__name__: kind for kind in (AssumptionWarning, RepairWarning)}
 _NO_SETTINGS = {"out", "force", "as_json", "strict", "policy", "key_file", "verbose", "stream"}
 
 
-#: Larger inputs are streamed; what is smaller is read as it always was.
-MOST_BYTES = 200_000_000
+#: Larger inputs are streamed, which takes less time and memory; and much larger ones whatever else
+#: is asked for, as they may not fit into memory.
+FASTER_BYTES, MOST_BYTES = 10_000_000, 200_000_000
 # What text is packed to, at most times: it counts for what it unpacks to.
 _PACKED = 5
 
 
-def is_streamed(batch: Path, stream: bool | None) -> bool:
-    """Tell whether a batch is streamed: it is a folder, or large, or that was asked for."""
-    if stream is not None:
-        if not stream and batch.is_dir():
+def is_streamed(
+    batch: Path, stream: bool | None, outputs: Outputs, whole: Mapping[str, Any] | None = None
+) -> bool:
+    """Tell whether a batch is streamed: a folder, or what was asked for, or what is faster so.
+
+    Parameters
+    ----------
+    batch : Path
+        What is decided about.
+    stream : bool or None
+        What was asked for.
+    outputs : Outputs
+        What is written.
+    whole : mapping, optional
+        Options that take all rows at once, with what they were given.
+
+    Raises
+    ------
+    click.UsageError
+        If something else is asked for that takes all rows at once, and they may be too many.
+    """
+    why_not = _why_not(outputs, whole or {})
+    if stream is None and not batch.is_dir():
+        size = _size_of(batch)
+        if size <= FASTER_BYTES or (why_not is not None and size <= MOST_BYTES):
+            return False
+    elif stream is False:
+        if batch.is_dir():
             raise click.UsageError(
                 f"--no-stream is for files; for all tables in the folder give '{batch}/*.csv'."
             )
-        return stream
-    if batch.is_dir():
-        return True
-    try:
-        files = found_files(batch)
-    except (OSError, ValueError):
-        return False  # what is wrong with it is said when it is read
-    weighed = (
-        file.stat().st_size * (_PACKED if file.suffix.lower() == ".gz" else 1) for file in files
-    )
-    return sum(weighed) > MOST_BYTES
+        return False
+    if why_not is not None:
+        raise click.UsageError(why_not)
+    return True
 
 
-def refuse_in_streams(given: Mapping[str, Any], out: Path | None) -> None:
-    """Refuse options that take all rows at once."""
-    for option, value in given.items():
+def _why_not(outputs: Outputs, whole: Mapping[str, Any]) -> str | None:
+    """Say why what is asked for cannot be streamed; None where it can."""
+    for option, value in {**whole, "--sort pressing": outputs.sort == "pressing"}.items():
         if value not in (None, False):
-            raise click.UsageError(
+            return (
                 f"{option} takes all rows in memory at once, and BATCH is streamed. Leave it out; "
                 f"or, for a file that fits into memory, add --no-stream."
             )
-    if out is not None and out.suffix.lower() == ".xlsx":
-        raise click.UsageError(
-            f"Cannot stream into the workbook {out}: name a folder, or a file that ends in "
-            f".parquet, .csv, .csv.gz or .tsv."
+    if outputs.out is not None and outputs.out.suffix.lower() == ".xlsx":
+        return (
+            f"Cannot stream into the workbook {outputs.out}: name a folder, or a file that ends "
+            f"in .parquet, .csv, .csv.gz or .tsv."
         )
+    return None
+
+
+def _size_of(batch: Path) -> int:
+    """Return how large the files are, unpacked; 0 for what is not streamed or cannot be read."""
+    try:
+        files = found_files(batch)
+    except (OSError, ValueError):
+        return 0  # what is wrong with it is said when it is read
+    if files[0].suffix.lower() in (".xlsx", ".xlsm"):
+        return 0
+    return sum(
+        file.stat().st_size * (_PACKED if file.suffix.lower() == ".gz" else 1) for file in files
+    )
 
 
 @dataclass(frozen=True)
@@ -321,7 +365,7 @@ class StreamedRun:
             chosen = choose()
             chosen.heard = heard_warnings()
         self.outputs.stop_on_doubts(chosen.found, self._lines(chosen.found))
-        tables = Tables(self.stream, chosen.policy)
+        tables = Tables(self.stream, chosen.policy, chosen.end)
         if self.outputs.out is not None:
             say_renamed(self.outputs.out, tables.renamed)
         if kept is None:
@@ -351,7 +395,8 @@ class StreamedRun:
             )
         for kind, message in before["heard"]:
             warn_user(message, _KINDS[kind])
-        return StreamChoice(policy, before["counts"], before["found"], before["heard"])
+        end = None if before["end"] is None else QueueEnd(*before["end"])
+        return StreamChoice(policy, before["counts"], before["found"], before["heard"], end)
 
     def _begin(self, kept: KeptRun, chosen: StreamChoice) -> None:
         kept.folder.mkdir(parents=True, exist_ok=True)
@@ -362,6 +407,7 @@ class StreamedRun:
                 "counts": chosen.counts,
                 "found": chosen.found,
                 "heard": chosen.heard,
+                "end": chosen.end,
             }
         )
 

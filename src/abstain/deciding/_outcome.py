@@ -190,14 +190,18 @@ class Outcome:
         """
         over = np.zeros(len(self.abstain), dtype=np.bool_)
         withheld = np.flatnonzero(self.abstain)
-        if len(withheld) <= at_most:
-            return replace(self, over_capacity=over)
         pressing = self.priority[withheld]
         order = np.argsort(-pressing, kind="stable")
         over[withheld[order[at_most:]]] = True
+        return self.let_through(over, float(pressing[order[:at_most]].min(initial=np.inf)))
+
+    def let_through(self, over: Mask, least_pressing: float) -> Self:
+        """Return the outcome with some rows kept all the same, for lack of capacity."""
+        if not over.any():
+            return replace(self, over_capacity=over)
         return self.judged(
             abstain=self.abstain & ~over,
             over_capacity=over,
-            least_pressing=float(pressing[order[at_most - 1]]) if at_most else np.inf,
+            least_pressing=least_pressing,
             certificate=None,
         )

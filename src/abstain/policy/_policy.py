@@ -90,6 +90,17 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+def warn_of_unscored(unscored: int, n_rows: int, at_most: int) -> None:
+    """Warn where more rows have no score than may be withheld."""
+    if unscored > at_most:
+        warn_user(
+            f"{unscored} of {n_rows} rows have no score, more than at_most={at_most}. All of them "
+            f"are withheld, as nothing can be predicted for them, and no other row is.",
+            RepairWarning,
+            ways=[Way("at_most", at_most, f"at_most={at_most}")],
+        )
+
+
 def rule_of(outcome: Outcome) -> dict[str, Any]:
     """Return what a policy holds of the outcome for a batch, by its names."""
     if outcome.shift is None:
@@ -288,14 +299,7 @@ class Policy:
         if most is None:
             self.warn_of_more(int(outcome.abstain.sum()) + referred, len(found))
             return found
-        if referred > most:
-            warn_user(
-                f"{referred} of {len(found)} rows have no score, more than at_most={most}. "
-                f"All of them are withheld, as nothing can be predicted for them, and no "
-                f"other row is.",
-                RepairWarning,
-                ways=[Way("at_most", most, f"at_most={most}")],
-            )
+        warn_of_unscored(referred, len(found), most)
         return replace(found, outcome=outcome.within(max(most - referred, 0)))
 
     def apply_one(
