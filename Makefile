@@ -8,7 +8,7 @@ EXTRAS := arrow,cli,dask,dataframes,excel,mlflow,onnx,plots,sklearn,sql
 # `make test TORCH=` goes without, and skips the tests of that bridge.
 TORCH ?= torch==2.13.0
 
-.PHONY: setup machine demo test test-slow test-oldest test-pythons fuzz coverage lint bench docs proof \
+.PHONY: setup machine demo test test-slow test-oldest test-pythons fuzz coverage lint bench docs site proof \
   audit sbom prepare release publish clean
 
 setup: $(VENV)/.setup
@@ -73,6 +73,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/codespell README.md CHANGELOG.md CONTRIBUTING.md docs examples src tests
 
 bench: $(VENV)/.bench $(VENV)/.spark
 	$(BIN)/python -m benchmarks
@@ -81,6 +82,10 @@ bench: $(VENV)/.bench $(VENV)/.spark
 docs: .venv-docs/.ready
 	.venv-docs/bin/sphinx-build -W --keep-going -q docs docs/_build
 	@echo "docs/_build/index.html"
+
+# What a reader does with the site: links, search, screen readers, phones.
+site: docs $(VENV)/.test $(VENV)/.axe
+	$(BIN)/python -m pytest -m slow tests/docs/test_site.py
 
 # Ours beside the peers on the same data, seeds and splits, into the page `docs/evidence.md`.
 # The pages about coming from a peer are run here too, since the peers are.

@@ -17,6 +17,7 @@ copyright = "2026, the abstain developers"  # noqa: A001 - Sphinx's own name
 version = release = abstain.__version__
 
 extensions = [
+    "accessible",
     "formulas",
     "matplotlib.sphinxext.plot_directive",
     "myst_parser",
@@ -57,6 +58,7 @@ sphinx_gallery_conf = {
 
 html_math_renderer = "mathml"
 html_theme = "furo"
+html_theme_options = {"top_of_page_buttons": []}
 html_title = "abstain"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]

@@ -1,6 +1,7 @@
 """Settings of all tests."""
 
 import os
+import shutil
 import signal
 from pkgutil import resolve_name
 
@@ -24,6 +25,34 @@ if not _NEW_EXAMPLES:
     # Hypothesis also draws constants from the source of what is imported by then, unless a folder
     # above it is called "test": other examples after other tests, and in another folder.
     providers.is_local_module_file = lambda path: False
+
+
+# Of the system: no test downloads a browser.
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A Chromium of the system; without it or Playwright, what needs it is skipped."""
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="BROWSER TESTS SKIPPED: playwright is not installed"
+    )
+    if CHROMIUM is None:
+        pytest.skip("BROWSER TESTS SKIPPED: there is no chromium on this machine")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture

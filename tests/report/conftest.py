@@ -1,5 +1,4 @@
 import json
-import shutil
 
 import numpy as np
 import pytest
@@ -70,33 +69,6 @@ def four_classes():
     abstainer = Abstainer("kappa:quadratic", budget=0.2, calibration="temperature", random_state=0)
     decisions = abstainer.fit(validation.proba, validation.y).decide(target.proba)
     return Report(decisions, scores_val=validation.proba, y_val=validation.y)
-
-
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """A Chromium of the system; without it or Playwright, what needs it is skipped."""
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="BROWSER TESTS SKIPPED: playwright is not installed"
-    )
-    if CHROMIUM is None:
-        pytest.skip("BROWSER TESTS SKIPPED: there is no chromium on this machine")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
