@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -55,6 +56,34 @@ def test_one_row_is_decided_about_as_among_others(decided):
         # A window of rows is worth something together; no row has a part of it alone.
         assert found.pop("gain") is None
         assert found == {name: columns[name][row] for name in found}
+
+
+def test_rows_are_had_as_plain_python(decided):
+    _, decisions = decided
+    rows = json.loads(json.dumps(decisions.to_dicts()))
+    assert rows == decisions.to_frame().to_dict("records")
+    assert [row["abstain"] for row in rows] == decisions.abstain.tolist()
+
+
+def test_the_same_rule_of_the_same_data_is_equal(decided, path):
+    clinic, decisions = decided
+    policy, loaded = decisions.policy, Policy.load(path)
+    later = replace(loaded, created="2031-01-01T00:00:00+00:00", version="9.0")
+    assert policy == loaded == later
+    assert len({policy, loaded, later}) == 1
+    assert policy != replace(policy, priors=np.array([0.5, 0.5]))
+    assert policy != clinic
+
+
+def test_few_rows_say_that_the_rule_is_as_it_was_made(decided):
+    clinic, decisions = decided
+    for n in (0, 1, 99):
+        found = decisions.policy.apply(clinic.scores_target[:n]).assumption
+        assert found.assumed == "as-made"
+        assert found.summary().startswith("These rows do not tell what happened")
+        assert not found.doubts
+    with pytest.raises(ValueError, match="`scores` is empty; pass at least one row"):
+        Abstainer("accuracy", budget=0.1).fit([0.1, 0.9], [0, 1]).decide([])
 
 
 def test_one_row_of_more_classes_is_named_in_any_order():

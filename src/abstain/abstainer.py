@@ -322,7 +322,7 @@ class Abstainer(Parameters):
         values, roles = row_roles(
             read.values, missing=missing, y_target=y_target, classes=self.classes_
         )
-        if not roles.nothing and not len(roles.at):
+        if not len(roles) or (not roles.nothing and not len(roles.at)):
             _raise_none_left(roles)
         warn_of_scale(values, self.calibrator_.picked, self._labelled)
         proba, apart = calibrated_apart(self.calibrator_.picked, values, roles)
@@ -573,10 +573,13 @@ class Abstainer(Parameters):
 
 
 def _raise_none_left(roles: RowRoles) -> NoReturn:
+    if not roles.n_rows:
+        raise ArgumentError("`scores` is empty; pass at least one row.", "scores")
     without = roles.n_rows - len(roles) + _counted(roles.missing)
-    raise ValueError(
+    raise ArgumentError(
         f"`scores` must have a row to decide about; of {roles.n_rows} rows {without} have no "
-        f"score and {_counted(roles.known)} have a known label."
+        f"score and {_counted(roles.known)} have a known label.",
+        "scores",
     )
 
 

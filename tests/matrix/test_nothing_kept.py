@@ -21,6 +21,8 @@ FEW = [Cell("two", "auroc", "own"), Cell("two", "accuracy", "entropy"),
 def withheld(cell, most=None):
     """Rows that the cell's rule withholds: their scores, labels, and the rule."""
     rows = np.flatnonzero(decided(cell).abstain)[:most]
+    if not len(rows):
+        pytest.skip("withholding is not expected to help here, so nobody is withheld")
     data = batch(cell.classes)
     return data.scores[rows], data.y[rows], decided(cell).policy
 
@@ -66,9 +68,12 @@ def test_rows_without_a_score_are_all_there_is(cell, missing):
 
 
 @pytest.mark.parametrize("cell", FEW, ids=str)
-def test_an_empty_batch_is_refused(cell):
-    with pytest.raises(ValueError, match="`scores` is empty; pass at least one row"):
-        decided(cell).policy.apply(batch(cell.classes).scores[:0])
+def test_a_rule_answers_on_a_day_without_rows(cell):
+    empty = batch(cell.classes).scores[:0]
+    found = decided(cell).policy.apply(empty)
+    assert len(found) == len(found.to_frame()) == len(found.gain) == found.abstention_rate == 0
+    assert found.to_dicts() == []
+    assert_says_so(found)
 
 
 @pytest.mark.parametrize("cell", CELLS)

@@ -152,7 +152,7 @@ def calibrated_apart(
     None of the latter where no row is set aside.
     """
     if roles.nothing:
-        return calibrator.compact(values), None
+        return _compact(calibrator, values), None
     try:
         return _compact(calibrator, roles.scored(values)), _compact(
             calibrator, roles.labelled(values)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from abstain._display import block, doubts, facts, next_steps, proportions, sentence
 from abstain._inputs import FloatArray, IntArray, Mask, RowRoles, both_columns, to_native_frame
+from abstain._numerics import plain
 from abstain.certificates import Certificate
 from abstain.deciding import Outcome
 from abstain.estimation import Estimate, Replicates
@@ -375,6 +376,13 @@ class Decisions:
         columns = {free_name(name, self.carried): values for name, values in columns.items()}
         return to_native_frame(columns, like=self.frame, carried=self.carried, rows=self.rows)
 
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return a dictionary per decision, ready for JSON, in the order of the rows.
+
+        It has what :meth:`to_frame` makes, as plain values of Python; None for what there is not.
+        """
+        return decided_rows(self)
+
     def report(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """Return the page about these decisions, which shows itself in a notebook.
 
@@ -475,13 +483,13 @@ def decision_columns(
     return {name: make() for name, make in made.items() if name not in left_out}
 
 
-def decided_row(decisions: Decisions) -> dict[str, Any]:
-    """Return the columns of the first row, as plain values; None for what is no number."""
+def decided_rows(decisions: Decisions, *, of_part: bool = False) -> list[dict[str, Any]]:
+    """Return the columns by rows, as plain values; None for what is no number."""
     columns = decision_columns(
-        decisions, _by_number, gaps=decisions.missing is not None, of_part=True
+        decisions, _by_number, gaps=decisions.missing is not None, of_part=of_part
     )
-    row = {name: next(iter(np.asarray(column).tolist())) for name, column in columns.items()}
-    return {name: None if value != value else value for name, value in row.items()}
+    by_row = zip(*map(plain, columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in by_row]
 
 
 def _by_number(values: NDArray[Any], numbers: IntArray, gaps: bool) -> Any:

@@ -68,7 +68,7 @@ from abstain.exceptions import (
     warn_user,
 )
 from abstain.metrics import Metric
-from abstain.policy._decisions import Decisions, decided_row, unknown_metric
+from abstain.policy._decisions import Decisions, decided_rows, unknown_metric
 from abstain.policy._stored import from_plain, to_plain, warn_of_own
 from abstain.regions import Choice, Region
 from abstain.rules import DecisionRule
@@ -195,6 +195,16 @@ class Policy:
     def ratios(self) -> FloatArray:
         """New over old class proportions, which adapt the probabilities."""
         return ratio_of_priors(self.priors, self.source_priors)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether two policies are the same rule of the same data, whenever made."""
+        if not isinstance(other, Policy):
+            return NotImplemented
+        other = replace(other, created=self.created, version=self.version)
+        return self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash((self.metric.name, str(self.classes.tolist())))
 
     def __repr__(self) -> str:
         positive = "" if self.positive is None else f"positive class {self.positive}, "
@@ -337,7 +347,7 @@ class Policy:
         if missing == "drop":
             raise ValueError('`missing` must be "error" or "refer" for one row; got "drop".')
         found = self._applied(one_row(row, self.columns), None, missing=missing, says=False)
-        return decided_row(found)
+        return decided_rows(found, of_part=True)[0]
 
     def rows(self, scores: ArrayLike, *, missing: Missing = "error") -> Decisions:
         """Decide about a part of many rows: what :meth:`apply` does about each row by itself.
@@ -393,7 +403,7 @@ class Policy:
             choice.withheld(compact),
             weight,
             shift,
-            None if shift is None else shift.assumption,
+            Assumption("as-made") if shift is None else shift.assumption,
             level=self.level,
             certificate=self.certificate,
         )

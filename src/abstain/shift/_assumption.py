@@ -46,6 +46,10 @@ _IN_WORDS: dict[Assumed, str] = {
     ),
     "no-shift": "No shift was assumed.",
     "known-proportions": "The given class proportions were taken as they are.",
+    "as-made": (
+        "These rows do not tell what happened to them: the figures rest on the class proportions "
+        "that the rule was made for."
+    ),
 }
 
 #: What a policy file holds of an assumption.
@@ -65,9 +69,10 @@ class Assumption:
 
     Attributes
     ----------
-    assumed : {"weighed", "label-shift", "same-given-score", "no-shift", "known-proportions"}
+    assumed : {"weighed", "label-shift", "same-given-score", "no-shift", "known-proportions", \
+            "as-made"}
         What the adapted probabilities rest on; "weighed" where all that may have happened has
-        its part in them.
+        its part in them, and "as-made" where a rule was applied to rows that do not tell.
     worlds : dict of str to float, or None
         How probable it is that nothing moved, that class proportions did (label shift), that the
         scores alone did, and that both did; None where it was not weighed.
@@ -112,7 +117,7 @@ class Assumption:
         said = _IN_WORDS[self.assumed] if self.worlds is None else worlds_in_words(self.worlds)
         if self.n_labels:
             said += f" {self.n_labels} known labels of the batch were used."
-        if self.worlds is not None:
+        if self.worlds is not None or self.assumed == "as-made":
             return said
         if self.check is None:
             return f"{said} Whether it is label shift was not checked."

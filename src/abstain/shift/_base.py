@@ -48,7 +48,9 @@ FROM: dict[str, Kind] = {"source_priors?": OneOf("mean-probability", "label-freq
 
 SourcePriors = Literal["mean-probability", "label-frequency"]
 DrawMethod = Literal["asymptotic", "bootstrap"]
-Assumed = Literal["weighed", "label-shift", "same-given-score", "no-shift", "known-proportions"]
+Assumed = Literal[
+    "weighed", "label-shift", "same-given-score", "no-shift", "known-proportions", "as-made"
+]
 
 
 class Part(NamedTuple):
