@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +11,7 @@ from abstain import calibration as calibrations
 from abstain._inputs import CheckedScores, FloatArray, IntArray, both_columns
 from abstain._numerics import clone
 from abstain.calibration import Calibrator, held_out
+from abstain.deciding._validation import validation_doubts
 from abstain.estimation import LEVEL
 from abstain.metrics import Metric
 from abstain.selection import Selection
@@ -87,7 +88,9 @@ def calibrated(
         calibrations.get(calibration, scale=scores.scale, estimating_shift=shift.name != "none")
     )
     calibrator.fit_checked(scores.logits, codes, weight, classes)
-    return calibrator, labelled_rows(calibrator.picked, scores, codes, weight)
+    labelled = labelled_rows(calibrator.picked, scores, codes, weight)
+    doubts = validation_doubts(scores.logits, codes, weight, classes)
+    return calibrator, replace(labelled, doubts=doubts)
 
 
 def labelled_rows(

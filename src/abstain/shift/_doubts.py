@@ -19,6 +19,9 @@ from abstain.summaries import BatchSummary, LabelledSummary
 # Uncertain rows oversampled four to one stay below the second on real scores.
 _OUTSIDE = 0.1
 _MISFIT = 0.4
+# A model that tells as many of its validation rows right, and is less sure of so many of the
+# batch than of all but a few of these, may have been trained on them.
+_ALL_RIGHT, _SELDOM, _UNSURE = 0.99, 0.01, 0.1
 # The share of a batch unlike any validation row that is worth a word; and how often chance may
 # make a batch look like nothing that was weighed.
 _UNSEEN = 0.05
@@ -73,6 +76,7 @@ def doubts(
     """
     found = [
         *_about_validation(labelled, classes),
+        *_about_origin(labelled, summary),
         *_about_scores(labelled, summary, check),
         *_about_fit(estimator, check),
         *_about_proportions(estimator, summary, check, classes, draws),
@@ -90,7 +94,7 @@ def _about_validation(labelled: LabelledSummary, classes: Sequence[Any]) -> list
             f"There are fewer labelled rows ({total:.0f}) than classes ({len(classes)}): nothing "
             f"can be said about most classes. Label more rows."
         ]
-    found = []
+    found = [*labelled.doubts]
     if total < _FEW_AT_ALL:
         found.append(
             f"There are only {total:.0f} labelled rows; calibration and estimates are guesses. "
@@ -105,6 +109,38 @@ def _about_validation(labelled: LabelledSummary, classes: Sequence[Any]) -> list
             f"least {_FEW_OF_A_CLASS} of each, or merge classes."
         )
     return found
+
+
+def _about_origin(labelled: LabelledSummary, summary: BatchSummary) -> list[str]:
+    """Say that the batch is the labelled rows, or that the model had seen these before."""
+    if labelled.codes is None or len(labelled.edges) or len(labelled.codes) < _FEW_AT_ALL:
+        return []
+    n_classes = labelled.proba.shape[1]
+    if labelled.proba.shape == summary.proba.shape and np.array_equal(
+        np.sort(labelled.proba[:, -1]), np.sort(summary.proba[:, -1])
+    ):
+        return [
+            "The batch is the validation data: of these the labels are known, and nothing can be "
+            "told about other rows. Was one file given as both?"
+        ]
+    right = float(
+        np.average(labelled.proba.argmax(axis=1) == labelled.codes, weights=labelled.weight)
+    )
+    if right < _ALL_RIGHT:
+        return []
+    own = np.take_along_axis(labelled.proba, labelled.codes[:, None], axis=1)[:, 0]
+    least = np.zeros(n_classes)
+    for code in np.unique(labelled.codes).tolist():
+        least[code] = np.quantile(own[labelled.codes == code], _SELDOM)
+    unsure = summary.proba.max(axis=1) < least[summary.proba.argmax(axis=1)]
+    share = float(np.average(unsure, weights=summary.weight))
+    if share < _UNSURE:
+        return []
+    return [
+        f"The scores tell {right:.1%} of the validation rows right, and {share:.0%} of the batch "
+        f"is less certain than nearly all of these. Was the model trained on the validation rows? "
+        f"Then calibrate on rows that it was not."
+    ]
 
 
 def _about_scores(

@@ -62,6 +62,8 @@ class LabelledSummary:
         Of held-out examples: which of the others they are.
     thinned : float
         How many examples each row stands for on average, of which the others are not there.
+    doubts : tuple of str
+        What speaks against the examples themselves.
     """
 
     proba: FloatArray
@@ -71,6 +73,7 @@ class LabelledSummary:
     held_out: LabelledSummary | None = None
     numbers: IntArray | None = None
     thinned: float = 1.0
+    doubts: tuple[str, ...] = ()
 
     @property
     def labels(self) -> IntArray:
