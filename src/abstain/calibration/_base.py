@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +34,9 @@ from abstain._numerics import Parameters, raise_not_fitted
 from abstain._schema import Keys
 from abstain.exceptions import RepairWarning, warn_user
 from abstain.program import Value
+
+if TYPE_CHECKING:
+    from abstain.calibration._folds import WithoutFolds
 
 # Rows calibrated at a time: what is between stays in near cache.
 _ROWS = 131_072
@@ -70,6 +73,8 @@ class Calibrator(Parameters, ABC):
     binary_only: ClassVar[bool] = False
 
     classes_: NDArray[Any]
+    #: What it is without parts of the rows it was fitted on, where that was found in passing.
+    without_folds: WithoutFolds | None = None
 
     def __init_subclass__(cls) -> None:
         """Name the class, so that one made from a built-in calibrator is not stored as that."""
@@ -233,6 +238,10 @@ class Calibrator(Parameters, ABC):
     @abstractmethod
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
         """Set the arrays named in ``state``."""
+
+    def _fit_again(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
+        """Set them anew, by most of the rows they were fitted on: near where they are."""
+        self._fit(logits, codes, weight)
 
     def _proba(self, logits: FloatArray) -> FloatArray:
         """Return probabilities; a row's result must not depend on the other rows."""

@@ -6,6 +6,7 @@ it: by how much, the probabilities of rows that it did not see tell.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Self
 
@@ -13,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._numerics import clone
 from abstain.calibration._base import Calibrator
 
 # Logits closer than this, relative or absolute, are of equal rows.
@@ -149,7 +149,42 @@ def _split(
     return cell, mass[cell] * share, place
 
 
-_FOLDS = 5
+@dataclass(frozen=True, eq=False)
+class WithoutFolds:
+    """A calibrator fitted again without each of some folds.
+
+    Attributes
+    ----------
+    folds : Folds
+    fits : dict of int to Calibrator
+        By the fold that it did not see; by the only one where all rows are equal.
+    """
+
+    folds: Folds
+    fits: dict[int, Calibrator]
+
+    @classmethod
+    def of(cls, calibrator: Calibrator, logits: FloatArray, codes: IntArray, folds: Folds) -> Self:
+        """Fit it without each, given the rows that were dealt out; it was fitted on all."""
+        fits = {}
+        for fold in np.unique(folds.fold).tolist():
+            seen = folds.fold != fold
+            fits[fold] = copy(calibrator)
+            if seen.any():
+                fits[fold]._fit_again(logits[seen], codes[seen], folds.weight[seen])
+        return cls(folds, fits)
+
+    def proba(self, logits: FloatArray) -> FloatArray:
+        """Return probabilities of the rows, each by the fit that did not see it."""
+        found = np.empty(logits.shape)
+        for fold, one in self.fits.items():
+            held = self.folds.fold == fold
+            found[held] = one._proba(logits[held])
+        return found
+
+
+#: How many, unless asked otherwise.
+FOLDS = 5
 # From so many rows on a few parameters fit none of them in particular.
 _MANY_ROWS = 20_000
 
@@ -174,22 +209,16 @@ def held_out(
     tuple or None
         Equal rows are one; None where it would make no difference, or a fold cannot be fitted.
     """
-    if calibrator.picked is not calibrator or len(codes) >= _MANY_ROWS:
+    if len(codes) >= _MANY_ROWS:
         return None
     counted = np.ones(len(codes)) if weight is None else weight
     present = np.flatnonzero(counted > 0)
-    n_classes = len(calibrator.classes_)
-    folds = Folds.deal(logits[present], codes[present], counted[present], _FOLDS)
-    rows = present[folds.rows]
-    proba = np.empty((len(rows), n_classes))
-    again = clone(calibrator)
-    again.classes_ = calibrator.classes_
-    for fold in range(int(folds.fold.max()) + 1):
-        inside = folds.fold == fold
-        if inside.all():
-            return None
-        if inside.any():
-            fitted = rows[~inside]
-            again._fit(logits[fitted], codes[fitted], folds.weight[~inside])
-            proba[inside] = again._proba(logits[rows[inside]])
-    return rows, proba, folds.weight
+    found = calibrator.without_folds
+    if found is None:
+        folds = Folds.deal(logits[present], codes[present], counted[present], FOLDS)
+        rows = present[folds.rows]
+        found = WithoutFolds.of(calibrator, logits[rows], codes[rows], folds)
+    rows = present[found.folds.rows]
+    if len(found.fits) < 2:
+        return None
+    return rows, found.proba(logits[rows]), found.folds.weight

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray, Scale, check_whole
+from abstain._kernels._pieces import over_rows, rows_at_a_time
 from abstain._logs import logger
 from abstain._numerics import Registry
 from abstain._schema import SCALE, ByName, Keys
 from abstain.calibration._base import PRIOR_ROWS, Calibrator, smoothed_targets
 from abstain.calibration._dirichlet import DirichletCalibration
-from abstain.calibration._folds import Folds
+from abstain.calibration._folds import FOLDS, Folds, WithoutFolds
 from abstain.calibration._isotonic import IsotonicCalibration
 from abstain.calibration._scaling import (
     BetaCalibration,
@@ -120,22 +121,23 @@ class AutoCalibration(Calibrator):
         # Equal rows are one from here on, which changes nothing but the time it takes.
         logits, codes, weight = logits[folds.rows], codes[folds.rows], folds.weight
         free = _candidates(logits.shape[1], float(weight.sum()), folds.n_levels)
-        candidates = [make(scale=self.scale) for make in free]
         targets = smoothed_targets(codes, weight, logits.shape[1], PRIOR_ROWS)
-        self.cv_scores_, losses = {}, {}
-        for candidate in candidates:
-            logs = _held_out_logs(candidate, logits, codes, weight, folds.fold)
-            own = logs[np.arange(len(codes)), codes]
-            self.cv_scores_[candidate.name] = -float(np.average(own, weights=weight))
-            losses[candidate.name] = -np.einsum("xi,xi->x", targets[codes], logs)
+        self.cv_scores_, losses, found = {}, {}, {}
+        for kind in free:
+            candidate = kind(scale=self.scale)
+            candidate._fit(logits, codes, weight)
+            without = WithoutFolds.of(candidate, logits, codes, folds)
+            own, losses[kind.name] = _log_losses(without.proba(logits), codes, targets)
+            self.cv_scores_[kind.name] = float(np.average(own, weights=weight))
+            found[kind.name] = candidate, without
         # What a free parameter is expected to cost on new rows, to break near ties on few rows.
         cost = 1 / (2 * weight.sum())
         for kind, number in free.items():
             losses[kind.name] += cost * number
         self.selected_ = self._pick(losses, weight)
         _logger.debug("cross-validated log loss: %s", self.cv_scores_)
-        self.calibrator_ = next(c for c in candidates if c.name == self.selected_)
-        self.calibrator_._fit(logits, codes, weight)
+        self.calibrator_, without = found[self.selected_]
+        self.without_folds = without if self.cv == FOLDS else None
 
     def _pick(self, losses: dict[str, FloatArray], weight: FloatArray) -> str:
         scores = {name: np.average(loss, weights=weight) for name, loss in losses.items()}
@@ -199,18 +201,20 @@ def _candidates(n_classes: int, n_rows: float, n_levels: int) -> dict[type[Calib
     return kinds
 
 
-def _held_out_logs(
-    candidate: Calibrator, logits: FloatArray, codes: IntArray, weight: FloatArray, folds: IntArray
-) -> FloatArray:
-    """Return the log-probabilities of each row, by the fit that did not see it."""
-    proba = np.empty(logits.shape)
-    for fold in np.unique(folds):
-        held = folds == fold
-        # Where all rows are equal, and so in one fold, there is none that was not seen.
-        seen = held if held.all() else ~held
-        candidate._fit(logits[seen], codes[seen], weight[seen])
-        proba[held] = candidate._proba(logits[held])
-    return np.log(np.maximum(proba, np.finfo(np.float64).eps, out=proba), out=proba)
+def _log_losses(
+    proba: FloatArray, codes: IntArray, targets: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the log loss of each row by its own class, and by what rows of that aim at."""
+    own, aimed = np.empty((2, len(proba)))
+
+    def fill(begin: int, end: int) -> None:
+        logs = np.log(np.maximum(proba[begin:end], np.finfo(np.float64).eps))
+        code = codes[begin:end]
+        own[begin:end] = -logs[np.arange(end - begin), code]
+        aimed[begin:end] = -np.einsum("xi,xi->x", targets[code], logs)
+
+    over_rows(fill, len(proba), size=rows_at_a_time(proba.shape[1]))
+    return own, aimed
 
 
 _CALIBRATORS: Registry[type[Calibrator]] = Registry(

@@ -10,7 +10,6 @@ the study the paper builds on, is richer and needs more validation data.
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +19,7 @@ from abstain._inputs import CheckedScores, FloatArray, IntArray, two_logits
 from abstain._kernels.softmax import scaled_softmax
 from abstain._schema import Keys
 from abstain.calibration._base import Calibrator, RegularisedCalibrator, smoothed_targets
-from abstain.calibration._scaling_fit import BIAS_CORRECTED, Freedom, fit_scaling
+from abstain.calibration._scaling_fit import BIAS_CORRECTED, Freedom, Scaling, fit_scaling
 from abstain.program import Value, exp, log_softmax, of_rows, softmax
 
 
@@ -86,6 +85,41 @@ class ScalingCalibrator(Calibrator):
         return np.reciprocal(odds, out=odds)
 
 
+class FittedScaling(ScalingCalibrator):
+    """Base of the scalings whose slopes and biases are the likeliest."""
+
+    _free: ClassVar[Freedom] = BIAS_CORRECTED
+    #: The shared slope is near its best after a few steps, and the slopes of all classes go on.
+    _start_steps: ClassVar[int] = 3
+
+    @abstractmethod
+    def _aims(self, codes: IntArray, weight: FloatArray, n_classes: int) -> FloatArray:
+        """Return the distribution that the rows of each class aim at."""
+
+    def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
+        start = None
+        if not self._free.shared_slope:
+            shared = Freedom(with_bias=self._free.with_bias)
+            aims = self._aims(codes, weight, logits.shape[1])
+            start = fit_scaling(
+                logits, codes, weight, shared, targets=aims, max_iter=self._start_steps
+            )
+        self._fit_from(start, logits, codes, weight)
+
+    def _fit_again(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
+        # Of the slope of a class that is not among the rows they tell nothing.
+        there = np.bincount(codes, weights=weight, minlength=len(self.slope_)) > 0
+        slope = np.where(there, self.slope_, self.slope_.mean())
+        self._fit_from((slope, self.bias_), logits, codes, weight)
+
+    def _fit_from(
+        self, start: Scaling | None, logits: FloatArray, codes: IntArray, weight: FloatArray
+    ) -> None:
+        aims = self._aims(codes, weight, logits.shape[1])
+        found = fit_scaling(logits, codes, weight, self._free, start=start, targets=aims)
+        self.slope_, self.bias_ = found
+
+
 class IdentityCalibration(ScalingCalibrator):
     """No calibration: probabilities as they came, or the softmax of logits.
 
@@ -135,7 +169,7 @@ class IdentityCalibration(ScalingCalibrator):
         return (scores.matrix[:, 1] if len(self.classes_) == 2 else scores.matrix).copy()
 
 
-class PlattScaling(ScalingCalibrator):
+class PlattScaling(FittedScaling):
     """Platt scaling: a logistic curve on the log-odds, for two classes.
 
     Fitted by maximum likelihood on Platt's smoothed targets, so classes that the scores
@@ -175,29 +209,19 @@ class PlattScaling(ScalingCalibrator):
     name: ClassVar[str] = "platt"
     binary_only: ClassVar[bool] = True
 
-    def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
+    _free: ClassVar[Freedom] = Freedom(lower=-np.inf)
+
+    def _aims(self, codes: IntArray, weight: FloatArray, n_classes: int) -> FloatArray:
         negatives, positives = np.bincount(codes, weights=weight, minlength=2)
         low, high = 1 / (negatives + 2), (positives + 1) / (positives + 2)
-        targets = np.array([[1 - low, low], [1 - high, high]])
-        free = Freedom(lower=-np.inf)
-        self.slope_, self.bias_ = fit_scaling(logits, codes, weight, free, targets=targets)
+        return np.array([[1 - low, low], [1 - high, high]])
 
 
-class RegularisedScaling(RegularisedCalibrator, ScalingCalibrator):
+class RegularisedScaling(RegularisedCalibrator, FittedScaling):
     """Base of the scalings with the weak prior."""
 
-    _free: ClassVar[Freedom] = BIAS_CORRECTED
-    #: The shared slope is near its best after a few steps, and the slopes of all classes go on.
-    _start_steps: ClassVar[int] = 3
-
-    def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
-        targets = smoothed_targets(codes, weight, logits.shape[1], self.prior_rows)
-        fit = partial(fit_scaling, logits, codes, weight, targets=targets)
-        start = None
-        if not self._free.shared_slope:
-            shared = Freedom(with_bias=self._free.with_bias)
-            start = fit(shared, max_iter=self._start_steps)
-        self.slope_, self.bias_ = fit(self._free, start=start)
+    def _aims(self, codes: IntArray, weight: FloatArray, n_classes: int) -> FloatArray:
+        return smoothed_targets(codes, weight, n_classes, self.prior_rows)
 
 
 class TemperatureScaling(RegularisedScaling):
@@ -429,6 +453,9 @@ class BetaCalibration(RegularisedScaling):
 
     def _fit(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
         super()._fit(of_rows(log_softmax, logits), codes, weight)
+
+    def _fit_again(self, logits: FloatArray, codes: IntArray, weight: FloatArray) -> None:
+        super()._fit_again(of_rows(log_softmax, logits), codes, weight)
 
     def operations(self, logits: Value) -> Value:
         """State the probabilities of a block of logits."""

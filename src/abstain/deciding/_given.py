@@ -88,7 +88,7 @@ def calibrated(
         calibrations.get(calibration, scale=scores.scale, estimating_shift=shift.name != "none")
     )
     calibrator.fit_checked(scores.logits, codes, weight, classes)
-    labelled = labelled_rows(calibrator.picked, scores, codes, weight)
+    labelled = labelled_rows(calibrator, scores, codes, weight)
     doubts = validation_doubts(scores.logits, codes, weight, classes)
     return calibrator, replace(labelled, doubts=doubts)
 
@@ -98,7 +98,7 @@ def labelled_rows(
 ) -> LabelledSummary:
     """Return labelled rows calibrated, and by calibrators that did not see them as well."""
     again = held_out(calibrator, scores.logits, codes, weight)
-    proba = both_columns(calibrator.compact_checked(scores))
+    proba = both_columns(calibrator.picked.compact_checked(scores))
     if again is None:
         return LabelledSummary(proba, codes, weight)
     rows, apart, parts = again
