@@ -30,6 +30,7 @@ ROOMS = {
     "abstain.program": "Operations: what a rule does to a row",
     "abstain.selection": "Selection: how much is withheld",
     "abstain.estimation": "Estimates",
+    "abstain.team": "The whole team",
     "abstain.certificates": "Certificates: what labels prove",
     "abstain.decisions": "Decisions",
     "abstain.policy": "Policies",

@@ -29,6 +29,7 @@ ROOMS = [
     "selection",
     "certificates",
     "estimation",
+    "team",
     "deciding",
     "_summariser",
     "batch_estimate",

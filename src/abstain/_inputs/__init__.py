@@ -66,6 +66,7 @@ from abstain._inputs._order import read_scores as read_scores
 from abstain._inputs._order import spelled as spelled
 from abstain._inputs._roles import Missing as Missing
 from abstain._inputs._roles import RowRoles as RowRoles
+from abstain._inputs._roles import known_codes as known_codes
 from abstain._inputs._roles import row_roles as row_roles
 from abstain._inputs._row_names import group_codes as group_codes
 from abstain._inputs._row_names import group_names as group_names

@@ -167,7 +167,7 @@ def row_roles(
     if values.dtype.kind == "f" and values.ndim in (1, 2) and np.isnan(values.min(initial=np.inf)):
         gaps = np.isnan(values) if values.ndim == 1 else np.isnan(values).any(axis=1)
     if y_target is not None and classes is not None:
-        codes = _known_codes(y_target, classes, n)
+        codes = known_codes(y_target, classes, n)
     if gaps is None:
         return values, RowRoles(n, codes=codes)
     helpless = gaps if codes is None else gaps & (codes < 0)
@@ -188,33 +188,35 @@ def row_roles(
     )
 
 
-def _known_codes(y_target: ArrayLike, classes: NDArray[Any], n: int) -> IntArray | None:
+def known_codes(
+    given: ArrayLike, classes: NDArray[Any], n: int, name: str = "y_target"
+) -> IntArray | None:
     """Return the column of each known label, -1 where it is not known; None where none is."""
-    labels = raw_labels(y_target, "y_target")
+    labels = raw_labels(given, name)
     if len(labels) != n:
         raise ArgumentError(
-            f"`y_target` must have one entry per row, empty (None or NaN) where the label is not "
+            f"`{name}` must have one entry per row, empty (None or NaN) where the label is not "
             f"known; {n} rows, shape {labels.shape}.",
-            "y_target",
+            name,
         )
     empty = gaps_in(labels)
     rows = np.arange(n) if empty is None else np.flatnonzero(~empty)
     if not len(rows):
         return None
     codes = np.full(n, -1, dtype=np.intp)
-    given = label_array(labels[rows], "y_target")
+    present = label_array(labels[rows], name)
     known = {*classes.tolist()}
     strange = [
-        row for row, one in zip(rows.tolist(), given.tolist(), strict=True) if one not in known
+        row for row, one in zip(rows.tolist(), present.tolist(), strict=True) if one not in known
     ]
     if strange:
         raise ArgumentError(
-            f"`y_target` has a label that is no class in {len(strange)} of {n} rows, first is row "
+            f"`{name}` has a label that is no class in {len(strange)} of {n} rows, first is row "
             f"{strange[0]} ({labels.tolist()[strange[0]]!r}). The classes are {listed(classes)}; "
             f"leave what is not known empty (None or NaN).",
-            "y_target",
+            name,
         )
-    codes[rows] = check_labels(given, classes=classes, name="y_target")
+    codes[rows] = check_labels(present, classes=classes, name=name)
     return codes
 
 

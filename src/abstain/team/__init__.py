@@ -1,0 +1,17 @@
+"""The whole team: what a person's opinion is worth, and what comes out of model and opinion.
+
+A reviewer is how often which answer is given for which class; the posterior of the model's
+probabilities and an answer is Bayes' rule. The paper takes people as perfect.
+"""
+
+from __future__ import annotations
+
+from abstain.team._combined import Opinions as Opinions
+from abstain.team._combined import combined
+from abstain.team._combined import posterior as posterior
+from abstain.team._reviewer import KEYS as KEYS
+from abstain.team._reviewer import LabelledOpinions as LabelledOpinions
+from abstain.team._reviewer import Reviewer
+from abstain.team._reviewer import opinion_codes as opinion_codes
+
+__all__ = ["Reviewer", "combined"]
