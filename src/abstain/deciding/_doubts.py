@@ -15,6 +15,7 @@ from abstain.deciding._given import Given
 from abstain.estimation import Estimate, Marks
 from abstain.metrics import Metric
 from abstain.rules import Argmax
+from abstain.selection import Cost
 from abstain.summaries import BatchSummary
 
 # A value that is worse by less is worse by rounding alone.
@@ -69,6 +70,8 @@ def choice_doubts(
     if not kept:
         return []
     found = []
+    if given.metric.per_kept_row and withheld.any():
+        found.append(_of_everybody(given.metric, estimate, kept / total))
     if not withheld.any():
         found += _why_nobody(given, chosen, now, decided)
     elif worsens(given.metric, estimate) and given.selection.cost is None:
@@ -81,6 +84,24 @@ def choice_doubts(
 
 def _both(estimate: Estimate) -> str:
     return f"{number(estimate.before.value)} to {number(estimate.after.value)}"
+
+
+def _of_everybody(metric: Metric, estimate: Estimate, kept: float) -> str:
+    """Say what becomes of a mean over kept rows where those referred count as nothing."""
+    before, after = number(estimate.before.value), number(kept * estimate.after.value)
+    return (
+        f"{metric.name} is a mean over the rows that are kept, and fewer of these make it larger: "
+        f"over all rows, those withheld counting nothing, it goes from {before} to {after}. "
+        f"Choose by a cost, which has a price for the others."
+    )
+
+
+def _too_dear(cost: Cost) -> list[str]:
+    """Say that no mistake is as dear as a person, which is why nobody is withheld."""
+    said = "Nobody is withheld: of no row is the mistake to be expected as dear as a person"
+    if cost.errors is None and cost.value_of_metric is None:
+        return [f"{said}, as every mistake costs 1 where `errors` of the cost are not given."]
+    return [f"{said}."]
 
 
 def _few(given: Given, kept: float, total: float) -> list[str]:
@@ -123,6 +144,8 @@ def _one_class(given: Given, chosen: Chosen, now: BatchSummary, decided: Marks) 
 def _why_nobody(given: Given, chosen: Chosen, now: BatchSummary, decided: Marks) -> list[str]:
     """Say why nothing is withheld though there was a budget for some rows."""
     selection = given.selection
+    if selection.cost is not None:
+        return _too_dear(selection.cost)
     if selection.budget is None or selection.target is not None:
         return []
     capacity = selection.capacity(now)

@@ -106,6 +106,9 @@ class Metric(Parameters, ABC):
     of_positive: bool = False
     #: Whether it is one of the order of two classes' probabilities alone, not of predictions.
     ranks: ClassVar[bool] = False
+    # Whether it is a mean over the kept rows of what may be more than nothing for each, so that to
+    # keep fewer makes it larger.
+    per_kept_row: ClassVar[bool] = False
     #: Whether its values can be computed; of a loaded policy's own metric only once registered.
     known: ClassVar[bool] = True
     #: Whether labels are drawn to choose by, row by row: in another order they are others.

@@ -52,6 +52,7 @@ class NetBenefit(OperatingPointMetric):
     example: ClassVar[str] = "net-benefit=0.2"
     level: ClassVar[str] = "threshold"
     summary: ClassVar[str] = "true positives less false ones at their exchange rate; for treating"
+    per_kept_row: ClassVar[bool] = True
     gone: ClassVar[tuple[float, float]] = (NEVER_GONE, NEVER_GONE)
 
     def __init__(self, threshold: float, *, bins: int | Literal["auto"] | None = "auto") -> None:
