@@ -6,12 +6,14 @@ probabilities and an answer is Bayes' rule. The paper takes people as perfect.
 
 from __future__ import annotations
 
+from abstain.team._assignment import Assignment, assign
 from abstain.team._combined import Opinions as Opinions
 from abstain.team._combined import combined
 from abstain.team._combined import posterior as posterior
+from abstain.team._queue import Waiting, simulate_queue
 from abstain.team._reviewer import KEYS as KEYS
 from abstain.team._reviewer import LabelledOpinions as LabelledOpinions
 from abstain.team._reviewer import Reviewer
 from abstain.team._reviewer import opinion_codes as opinion_codes
 
-__all__ = ["Reviewer", "combined"]
+__all__ = ["Assignment", "Reviewer", "Waiting", "assign", "combined", "simulate_queue"]
