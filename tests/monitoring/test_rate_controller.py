@@ -1,5 +1,9 @@
 """The controller of a stream: the rate is kept whatever the cases are."""
 
+import json
+import warnings
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +11,7 @@ from hypothesis import strategies as st
 
 from abstain import Abstainer
 from abstain.datasets import screening_clinic, simulate_four_class_normal
+from abstain.exceptions import AssumptionWarning
 from abstain.monitoring import RateController
 
 
@@ -113,3 +118,66 @@ def test_cases_without_a_score_are_referred_however_many_came_before():
     for _ in range(3):
         assert controller.decide(np.full(50, np.nan), missing="refer").abstain.all()
     assert controller.abstention_rate == 1
+
+
+def drifting(n=12_000, seed=0):
+    """Cases of the clinic of whom more and more are ill."""
+    rng = np.random.default_rng(seed)
+    y = rng.uniform(size=n) < np.linspace(0.05, 0.6, n)
+    rows = [np.flatnonzero(CLINIC.y_target == label) for label in (0, 1)]
+    picks = np.where(y, rng.choice(rows[1], n), rng.choice(rows[0], n))
+    return CLINIC.scores_target[picks], y
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "auroc", "sensitivity@specificity=0.9"])
+def test_adapted_online_the_kept_are_predicted_better_at_the_same_rate(metric):
+    clinic, policy = policy_for(metric)
+    scores, y = drifting()
+    right = {}
+    for adapt in (None, "online"):
+        controller = RateController(policy, clinic.scores_target, rate=0.1, step=0.01, adapt=adapt)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AssumptionWarning)
+            decisions = controller.decide(scores)
+        assert abs(controller.abstention_rate - 0.1) <= 1.02 / (0.01 * len(y)) + 1e-9
+        late = ~decisions.abstain & (np.arange(len(y)) > len(y) // 2)
+        right[adapt] = np.mean(decisions.prediction[late] == y[late])
+    assert right["online"] > right[None] + 0.005
+    assert decisions.priors[1] == pytest.approx(0.6, abs=0.12)
+    assert np.isnan(decisions.estimate.after.value)
+
+
+def test_adapted_online_parts_and_a_restart_change_nothing():
+    scores, _ = drifting(n=400)
+    fresh = partial(RateController, POLICY, CLINIC.scores_target, rate=0.1, adapt="online")
+    whole = fresh().decide(scores)
+    first = fresh()
+    before = first.decide(scores[:150])
+    state = json.loads(json.dumps(first.to_dict()))
+    after = fresh().restore(state).decide(scores[150:])
+    abstain = np.concatenate([before.abstain, after.abstain])
+    np.testing.assert_array_equal(abstain, whole.abstain)
+    np.testing.assert_allclose(np.vstack([before.proba, after.proba]), whole.proba, atol=1e-12)
+
+
+def test_adapted_online_many_classes_missing_scores_and_no_rows():
+    drawn = simulate_four_class_normal(1_000, random_state=0)
+    abstainer = Abstainer("accuracy", budget=0.1, calibration="temperature", random_state=0)
+    policy = abstainer.fit(drawn.proba, drawn.y).decide(drawn.proba).policy
+    controller = RateController(policy, drawn.proba, rate=0.2, adapt="online")
+    scores = np.array(drawn.proba[:50])
+    scores[7] = np.nan
+    decisions = controller.decide(scores, missing="refer")
+    assert decisions.abstain[7]
+    assert decisions.proba.shape == (50, 4)
+    assert controller.proportions.n_seen == 49
+    assert len(controller.decide(scores[:0])) == 0
+
+
+def test_adapt_is_online_or_nothing():
+    with pytest.raises(ValueError, match=r'`adapt` must be "online" or None; got .daily.'):
+        RateController(POLICY, CLINIC.scores_target, rate=0.1, adapt="daily")
+    online = RateController(POLICY, CLINIC.scores_target, rate=0.1, adapt="online")
+    plain = RateController(POLICY, CLINIC.scores_target, rate=0.1)
+    with pytest.raises(ValueError, match=r"`state` has no `proportions`"):
+        online.restore(plain.to_dict())

@@ -7,14 +7,26 @@ or fewer as the cases change; here it is widened and narrowed along a nested fam
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._inputs import FloatArray, Missing, check_fraction, check_number, check_whole, shown
+from abstain._inputs import (
+    FloatArray,
+    Missing,
+    both_columns,
+    check_fraction,
+    check_number,
+    check_whole,
+    shown,
+)
 from abstain.decisions import Decisions
+from abstain.estimation import Estimate
+from abstain.exceptions import ArgumentError
 from abstain.policy import Policy
+from abstain.shift import OnlineProportions
 
 # The distribution of priorities is remembered at this many quantiles.
 _QUANTILES = 257
@@ -37,6 +49,9 @@ class RateController:
     step : float
         How fast to react. After about ``1 / step`` cases a drift is made up for; smaller is
         steadier.
+    adapt : {"online"}, optional
+        Adapt each case to the class proportions of those before it, by
+        :class:`abstain.shift.OnlineProportions`, and not to those that the policy was made for.
 
     Attributes
     ----------
@@ -44,6 +59,8 @@ class RateController:
         Cases whose priority, as a quantile of the reference, is at least this are withheld now.
     n_seen, n_withheld : int
         Cases so far, and how many of them were withheld.
+    proportions : OnlineProportions or None
+        The class proportions as they are followed, where each case is adapted to them.
 
     Notes
     -----
@@ -70,7 +87,13 @@ class RateController:
     """
 
     def __init__(
-        self, policy: Policy, scores_reference: ArrayLike, *, rate: float, step: float = 0.005
+        self,
+        policy: Policy,
+        scores_reference: ArrayLike,
+        *,
+        rate: float,
+        step: float = 0.005,
+        adapt: Literal["online"] | None = None,
     ) -> None:
         if not isinstance(policy, Policy):
             raise TypeError(f"`policy` must be a Policy; got {shown(policy)}.")
@@ -79,6 +102,11 @@ class RateController:
         if isinstance(step, bool) or not isinstance(step, int | float) or not 0 < step < 1:
             raise ValueError(f"`step` must be between 0 and 1, such as 0.005; got {step!r}.")
         self.step = float(step)
+        if adapt not in (None, "online"):
+            raise ArgumentError(f'`adapt` must be "online" or None; got {shown(adapt)}.', "adapt")
+        self.proportions = OnlineProportions(policy.source_priors) if adapt else None
+        # What comes out of it is calibrated, and adapted to nothing.
+        self._calibrated = replace(policy, priors=policy.source_priors)
         reference = policy.apply(scores_reference, at_most=_NO_LIMIT)
         if not reference.abstain.any():
             raise ValueError("The policy withholds nothing here, so there is no region to widen.")
@@ -107,9 +135,14 @@ class RateController:
         Returns
         -------
         Decisions
-            As the policy would give, except for ``abstain``.
+            As the policy would give, except for ``abstain``. Adapted online, each case is at
+            class proportions of its own, and so ``estimate`` is not defined; for how well the
+            rule does now see :func:`abstain.estimate` and :class:`Monitor`.
         """
-        decisions = self.policy.apply(scores, missing=missing, at_most=_NO_LIMIT)
+        if self.proportions is None:
+            decisions = self.policy.apply(scores, missing=missing, at_most=_NO_LIMIT)
+        else:
+            decisions = self._adapted(scores, missing, self.proportions)
         pressing = decisions.priority
         abstain = np.empty(len(pressing), dtype=bool)
         for case, quantile in enumerate(self._as_quantile(pressing).tolist()):
@@ -118,7 +151,22 @@ class RateController:
             abstain[case] = withheld
         self.n_seen += len(abstain)
         self.n_withheld += int(abstain.sum())
-        return decisions.judged(abstain=abstain[decisions.scored_at])
+        abstain_scored = abstain[decisions.scored_at]
+        if self.proportions is None:
+            return decisions.judged(abstain=abstain_scored)
+        return decisions.judged(
+            abstain=abstain_scored, figures=Estimate.undefined(self.policy.level)
+        )
+
+    def _adapted(
+        self, scores: ArrayLike, missing: Missing, proportions: OnlineProportions
+    ) -> Decisions:
+        """Return the cases, each adapted to those before it; nothing is estimated of them."""
+        decisions = self._calibrated.rows(scores, missing=missing)
+        rows = proportions.adapt(both_columns(decisions.outcome.compact))
+        compact = rows[:, 1].copy() if decisions.outcome.compact.ndim == 1 else rows
+        now = replace(self.policy, priors=proportions.priors, estimate=None, certificate=None)
+        return replace(decisions, policy=now, outcome=now.outcome(compact))
 
     def _as_quantile(self, pressing: FloatArray) -> FloatArray:
         """Return where each priority lies in the reference, ties in the middle."""
@@ -132,7 +180,14 @@ class RateController:
 
     def to_dict(self) -> dict[str, Any]:
         """Return where the controller stands, to go on later from ``restore``."""
-        return {"level": self.level, "n_seen": self.n_seen, "n_withheld": self.n_withheld}
+        state: dict[str, Any] = {
+            "level": self.level,
+            "n_seen": self.n_seen,
+            "n_withheld": self.n_withheld,
+        }
+        if self.proportions is not None:
+            state["proportions"] = self.proportions.to_dict()
+        return state
 
     def restore(self, state: dict[str, Any]) -> Self:
         """Go on from where ``to_dict`` left."""
@@ -148,5 +203,9 @@ class RateController:
             )
         n_seen = check_whole(state["n_seen"], name="n_seen", least=0, most=_NO_LIMIT)
         n_withheld = check_whole(state["n_withheld"], name="n_withheld", least=0, most=n_seen)
+        if self.proportions is not None:
+            if "proportions" not in state:
+                raise ValueError('`state` has no `proportions`: it is not of adapt="online".')
+            self.proportions = OnlineProportions.from_dict(state["proportions"])
         self.level, self.n_seen, self.n_withheld = level, n_seen, n_withheld
         return self

@@ -26,6 +26,7 @@ from abstain.shift._known import KnownLabels as KnownLabels
 from abstain.shift._known import known_doubts as known_doubts
 from abstain.shift._maximum_likelihood import MANY_CLASSES as MANY_CLASSES
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
+from abstain.shift._online import OnlineProportions
 from abstain.shift._proportions import Proportions as Proportions
 from abstain.shift._proportions import pooled_proportions as pooled_proportions
 from abstain.shift._registry import KEYS as KEYS
@@ -42,6 +43,7 @@ __all__ = [
     "KnownPriors",
     "MaximumLikelihoodShift",
     "NoShift",
+    "OnlineProportions",
     "RLLSHard",
     "RLLSSoft",
     "ShiftEstimator",

@@ -33,8 +33,8 @@ from abstain.shift._replicated import importance_by_score
 from abstain.shift._worlds import Explanation, World, Worlds
 from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
 
-# A class of a smaller mean probability is none of the source.
-_GONE = 1e-100
+#: A class of a smaller mean probability is none of the source.
+GONE = 1e-100
 # A class is at most so many times as frequent as it was.
 _STEEPEST = 1e100
 # Draws that tell how far proportions are open.
@@ -356,7 +356,7 @@ class ShiftEstimator(Parameters, ABC):
     def _source_priors(self, source: LabelledSummary) -> FloatArray:
         if self.source_priors == "mean-probability":
             mean: FloatArray = np.average(source.proba, axis=0, weights=source.weight)
-            return np.where(mean < _GONE, 0.0, mean)
+            return np.where(mean < GONE, 0.0, mean)
         if self.source_priors == "label-frequency" and source.codes is not None:
             counts = np.bincount(
                 source.codes, weights=source.weight, minlength=source.proba.shape[1]
