@@ -13,6 +13,7 @@ import abstain
 from abstain import Abstainer, AbstainingClassifier, Policy, metrics
 from abstain.cli import commands
 from abstain.datasets import screening_clinic
+from abstain.monitoring import RateController
 
 SHEET = (Path(__file__).parents[2] / "docs" / "cheat-sheet.md").read_text(encoding="utf-8")
 TABLES = [
@@ -62,13 +63,14 @@ def test_python(clinic):
     scores_val, y_val, scores = clinic
     names = {
         "Abstainer": Abstainer, "AbstainingClassifier": AbstainingClassifier, "Policy": Policy,
-        "abstain": abstain, "scores_val": scores_val, "y_val": y_val, "scores": scores,
+        "RateController": RateController, "abstain": abstain, "scores_val": scores_val, "y_val": y_val, "scores": scores,
         "model": LogisticRegression(), "X": scores_val[:, None], "y": y_val,
     }  # fmt: skip
     for spans in PYTHON:
         for span in spans:
-            if span.startswith("policy."):
+            if "policy" in span and "decisions" in names:
                 names["policy"] = names["decisions"].policy
+            if span.startswith("policy."):
                 span = span.replace('{"p_ill": 0.4}', "0.4")
             exec(span, names)
 
