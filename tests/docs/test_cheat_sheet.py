@@ -63,7 +63,8 @@ def test_python(clinic):
     scores_val, y_val, scores = clinic
     names = {
         "Abstainer": Abstainer, "AbstainingClassifier": AbstainingClassifier, "Policy": Policy,
-        "RateController": RateController, "abstain": abstain, "scores_val": scores_val, "y_val": y_val, "scores": scores,
+        "RateController": RateController, "abstain": abstain,
+        "scores_val": scores_val, "y_val": y_val, "scores": scores,
         "model": LogisticRegression(), "X": scores_val[:, None], "y": y_val,
     }  # fmt: skip
     for spans in PYTHON:
