@@ -1,5 +1,6 @@
 """Rows that are no scores go to a person; names and labels are quoted, whatever they hold."""
 
+import sqlite3
 from dataclasses import replace
 
 import numpy as np
@@ -266,3 +267,26 @@ def test_what_cannot_be_expressed_is_explained():
         to_sql(policy, "duckdb", keep=["x_abstain"], prefix="x_", **given)
     with pytest.raises(ValueError, match="nothing says which of 'a' and 'b' is the positive"):
         to_sql(replace(relabelled(["a", "b"])[0], positive=None), "duckdb", **given)
+
+
+def test_a_table_with_a_column_called_rowid_keeps_its_rows():
+    policy, scores = of_four("bcts")
+    engine = InSQLite()
+    engine.load(
+        {**columns_of(scores[:60]), "rowid": np.array([f"case {i % 3}" for i in range(60)])}
+    )
+    found = engine.run(policy.to_sql("sqlite", table="t", scores=[*columns_of(scores[:60])]))
+    assert len(found["abstain"]) == 60
+    assert [*found["rowid"][:2]] == ["case 0", "case 1"]
+
+
+def test_a_view_without_row_numbers_is_no_silence():
+    policy, scores = of_four("bcts")
+    engine = InSQLite()
+    columns = columns_of(scores[:60])
+    engine.load(columns)
+    engine.connection.execute("CREATE VIEW seen AS SELECT * FROM t")
+    with pytest.raises(sqlite3.OperationalError):
+        engine.run(policy.to_sql("sqlite", table="seen", scores=[*columns]))
+    kept = policy.to_sql("sqlite", table="seen", scores=[*columns], keep=["id", *columns])
+    assert len(engine.run(kept)["abstain"]) == 60

@@ -108,12 +108,21 @@ class Steps(Expressions):
         return self._chained(self._kept(), [*self.all(self.kept), *told])
 
     def _by_rowid(self, told: list[Any]) -> Any:
-        """Carry the number of the row, and find it again in the table."""
+        """Carry the number of the row, and find it again in the table.
+
+        A view has none, and no table a column called so that is not whole numbers: both would
+        lose or multiply rows in silence, so they stop the query instead.
+        """
         if self.kept is not None:
             return self._by_except(told)
         row = f"{OURS}row"
-        number = self.exp.column("rowid", table=self._named(_TABLE))
-        query = self._chained([self._called(number, row)], [*self._kept(), *told])
+        # `rowid` may be a column's name; its other spelling hardly is.
+        number = self.exp.column("_rowid_", table=self._named(_TABLE))
+        kind = self.exp.Anonymous(this="TYPEOF", expressions=[number.copy()])
+        # The opposite of the smallest whole number is none, and an error.
+        stop = self.exp.Abs(this=self.exp.Literal.number(-(2**63)))
+        carried = self.case([(self.equal(kind, self.text("integer")), number)], stop)
+        query = self._chained([self._called(carried, row)], [*self._kept(), *told])
         again = self.equal(number.copy(), self(row))
         query.set("from_", self.exp.From(this=self._base()))
         last = self.exp.Table(this=self._named(self._alias(len(self.steps))))
