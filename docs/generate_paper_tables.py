@@ -11,7 +11,7 @@ from pathlib import Path
 
 from abstain import __version__
 from abstain.paper import EXPERIMENTS, Options
-from abstain.paper._published import read_published
+from abstain.paper._experiment import read_published
 
 PAGE = Path(__file__).parent / "paper-tables.inc"
 #: What figures/paper_agreement.py draws, which takes too long to be made whenever it is drawn.

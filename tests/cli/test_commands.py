@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from abstain import Policy
-from abstain.cli import _doctor, run_command
+from abstain.cli import _demo, run_command
 from abstain.datasets import screening_clinic, simulate_four_class_normal
 from abstain.evaluation import evaluate as evaluated
 from abstain.report import Report
@@ -226,7 +226,7 @@ def test_doctor_passes_here_and_says_what_is_missing(abstain, monkeypatch):
     found = json.loads(out)
     assert found["check"]["passed"]
     assert found["threads"] >= 1
-    monkeypatch.setitem(_doctor.EXTRAS, "plots", ("no-such-package",))
+    monkeypatch.setitem(_demo.EXTRAS, "plots", ("no-such-package",))
     code, out, _ = abstain("doctor")
     assert code == 0
     assert "lacks no-such-package: pip install 'abstain[plots]'" in out
@@ -239,7 +239,7 @@ def test_doctor_passes_here_and_says_what_is_missing(abstain, monkeypatch):
 def test_doctor_knows_the_extras_as_they_are_declared():
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
     declared = tomllib.loads(text)["project"]["optional-dependencies"]
-    for extra, packages in _doctor.EXTRAS.items():
+    for extra, packages in _demo.EXTRAS.items():
         names = {re.split(r"[<>=\[]", requirement)[0] for requirement in declared[extra]}
         assert {*packages} == names
 

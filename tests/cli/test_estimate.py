@@ -170,6 +170,6 @@ def test_repairs_are_said_plainly_and_others_as_ever(abstain, clinic, monkeypatc
         return emit(*given, **more)
 
     emit = _output.emit
-    monkeypatch.setattr("abstain.cli._doctor.emit", warn)
+    monkeypatch.setattr("abstain.cli._demo.emit", warn)
     code, _, err = abstain("metrics")
     assert (code, err) == (0, "Warning: 3 rows were clipped.\n")

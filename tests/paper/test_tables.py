@@ -9,7 +9,7 @@ import pytest
 
 from abstain.metrics import AUROC
 from abstain.paper import EXPERIMENTS, Options, write_stand_in
-from abstain.paper._published import read_published
+from abstain.paper._experiment import read_published
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,9 @@ _BESIDE = {
     "adapt": "apply",
     "estimate": "shift",
     "evaluate": "apply",
-    "metrics": "doctor",
+    "doctor": "demo",
+    "metrics": "demo",
+    "report": "run",
 }
 NAMES = (
     "adapt",

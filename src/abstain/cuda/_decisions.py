@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, Missing
-from abstain.cuda._arrays import OnDevice, cupy, device_scores
+from abstain.cuda._arrays import OnDevice, cupy, device_scores, made_of, unfit
 from abstain.cuda._kernels import logistic_of, mark_rows
-from abstain.cuda._rows import made_of, unfit
 from abstain.cuda._summary import check_fit, refuse, summary_of
 from abstain.estimation import Estimate
 from abstain.policy import Policy

@@ -9,9 +9,8 @@ import numpy as np
 from abstain._inputs import Missing
 from abstain._kernels.row_hash import STEP, mixed
 from abstain._summariser import Summariser
-from abstain.cuda._arrays import OnDevice, cupy, device_scores
+from abstain.cuda._arrays import OnDevice, calibrated, cupy, device_scores, unfit
 from abstain.cuda._kernels import AS_THEY_ARE, binned, logistic_of
-from abstain.cuda._rows import calibrated, unfit
 from abstain.summaries import SAMPLE_SEED, STEPS, Bins, Sample, Summary, most_rows, n_moments
 
 

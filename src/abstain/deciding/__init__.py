@@ -9,6 +9,9 @@ from __future__ import annotations
 from abstain.deciding._batch import Batch as Batch
 from abstain.deciding._batch import calibrated_apart as calibrated_apart
 from abstain.deciding._decide import decide as decide
+from abstain.deciding._doubts import warn_of as warn_of
+from abstain.deciding._doubts import warn_of_scale as warn_of_scale
+from abstain.deciding._doubts import with_undefined as with_undefined
 from abstain.deciding._given import Given as Given
 from abstain.deciding._given import Proof as Proof
 from abstain.deciding._given import calibrated as calibrated
@@ -16,8 +19,5 @@ from abstain.deciding._given import labelled_rows as labelled_rows
 from abstain.deciding._outcome import Outcome as Outcome
 from abstain.deciding._shift import ShiftEvidence as ShiftEvidence
 from abstain.deciding._shift import estimate_shift as estimate_shift
-from abstain.deciding._warnings import warn_of as warn_of
-from abstain.deciding._warnings import warn_of_scale as warn_of_scale
-from abstain.deciding._warnings import with_undefined as with_undefined
 
 __all__: list[str] = []

@@ -13,11 +13,16 @@ import numpy as np
 from abstain._logs import logger, stopwatch
 from abstain.deciding._batch import Batch
 from abstain.deciding._choosing import Chosen, choose, off_edges
-from abstain.deciding._doubts import choice_doubts, in_vain, may_be_in_vain, worsens
+from abstain.deciding._doubts import (
+    choice_doubts,
+    in_vain,
+    may_be_in_vain,
+    with_undefined,
+    worsens,
+)
 from abstain.deciding._given import Given
 from abstain.deciding._outcome import Outcome
 from abstain.deciding._shift import ShiftEvidence, estimate_shift
-from abstain.deciding._warnings import with_undefined
 from abstain.estimation import Estimate, drawn_rows
 from abstain.summaries import SKETCH, BatchSummary
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abstain.metrics._accuracy import Accuracy, BalancedAccuracy, ErrorRate
-from abstain.metrics._auroc import AUROC, PartialAUROC
-from abstain.metrics._average_precision import AveragePrecision
+from abstain.metrics._accuracy import Accuracy, BalancedAccuracy, ErrorRate, MatthewsCorrelation
+from abstain.metrics._areas import AUROC, AveragePrecision, PartialAUROC
 from abstain.metrics._base import BudgetCurve as BudgetCurve
 from abstain.metrics._base import Decision as Decision
 from abstain.metrics._base import Metric
@@ -15,13 +14,11 @@ from abstain.metrics._cell_share import CellShare as CellShare
 from abstain.metrics._confusion import BaseConfusionMetric, ConfusionMetric
 from abstain.metrics._confusion_solver import helps as helps
 from abstain.metrics._expected_cost import ExpectedCost
-from abstain.metrics._mcc import MatthewsCorrelation
-from abstain.metrics._net_benefit import NetBenefit
 from abstain.metrics._operating_point import (
     SensitivityAtSpecificity,
     SpecificityAtSensitivity,
 )
-from abstain.metrics._precision_at_recall import PrecisionAtRecall, RecallAtPrecision
+from abstain.metrics._precision_at_recall import NetBenefit, PrecisionAtRecall, RecallAtPrecision
 from abstain.metrics._precision_recall_f import F1, FBeta, Jaccard, Precision, Recall
 from abstain.metrics._ranking import RankingMetric
 from abstain.metrics._registry import KEYS as KEYS

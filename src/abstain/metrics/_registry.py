@@ -14,20 +14,17 @@ from typing import Any, ClassVar, Never
 from abstain._numerics import Registry
 from abstain._schema import LONG_NAME, MOST, Flag, MadeByOthers, Numbers, OneOf
 from abstain.exceptions import PolicyError
-from abstain.metrics._accuracy import Accuracy, BalancedAccuracy, ErrorRate
-from abstain.metrics._auroc import AUROC, PartialAUROC
-from abstain.metrics._average_precision import AveragePrecision
+from abstain.metrics._accuracy import Accuracy, BalancedAccuracy, ErrorRate, MatthewsCorrelation
+from abstain.metrics._areas import AUROC, AveragePrecision, PartialAUROC
 from abstain.metrics._base import Metric
 from abstain.metrics._estimation import ESTIMATION_KEYS
 from abstain.metrics._expected_cost import ExpectedCost
-from abstain.metrics._mcc import MatthewsCorrelation
 from abstain.metrics._names import KNOWN_AS
-from abstain.metrics._net_benefit import NetBenefit
 from abstain.metrics._operating_point import (
     SensitivityAtSpecificity,
     SpecificityAtSensitivity,
 )
-from abstain.metrics._precision_at_recall import PrecisionAtRecall, RecallAtPrecision
+from abstain.metrics._precision_at_recall import NetBenefit, PrecisionAtRecall, RecallAtPrecision
 from abstain.metrics._precision_recall_f import F1, FBeta, Jaccard, Precision, Recall
 from abstain.metrics._proper_scores import Brier, LogLoss
 from abstain.metrics._top_k import TopKAccuracy

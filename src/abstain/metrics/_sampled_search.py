@@ -10,16 +10,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, Mask
 from abstain._logs import logger
 from abstain._numerics import progress_bar
-from abstain.metrics._sampled_labels import SampledLabels
 from abstain.regions import Box, Interval, ProbabilityBoxes
 from abstain.rules import Argmax
 from abstain.summaries import WEIGHT_TOLERANCE
+
+if TYPE_CHECKING:
+    from abstain.metrics._sampled_metric import SampledLabels
 
 # Windows compared at each of the levels from coarse to fine, and the levels at most.
 _STARTS = 25

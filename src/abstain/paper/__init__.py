@@ -7,10 +7,9 @@ from abstain.paper._binary import CATDOG, IMDB, LSC, PHSC
 from abstain.paper._experiment import Experiment as Experiment
 from abstain.paper._experiment import Options
 from abstain.paper._experiment import Result as Result
-from abstain.paper._figure1 import figure1
-from abstain.paper._kappa_convergence import kappa_convergence
+from abstain.paper._experiment import write_stand_in as write_stand_in
 from abstain.paper._retinopathy import RETINOPATHY
-from abstain.paper._simulated import write_stand_in as write_stand_in
+from abstain.paper._simulations import figure1, kappa_convergence
 from abstain.paper._table_experiment import TableExperiment as TableExperiment
 from abstain.paper._table_experiment import TableResult as TableResult
 

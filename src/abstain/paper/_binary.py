@@ -15,8 +15,7 @@ from scipy.special import expit
 from abstain._inputs import FloatArray, IntArray
 from abstain.exceptions import extra
 from abstain.metrics import AUROC, SensitivityAtSpecificity
-from abstain.paper._experiment import read_arrays
-from abstain.paper._published import Published
+from abstain.paper._experiment import Published, read_arrays
 from abstain.paper._table_experiment import TableExperiment, printed_rows
 from abstain.paper._trial import DefaultCalibration, Prepare, Trial, adapted
 

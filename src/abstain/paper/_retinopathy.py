@@ -22,8 +22,7 @@ from abstain.calibration import (
     TemperatureScaling,
 )
 from abstain.metrics import WeightedKappa
-from abstain.paper._experiment import read_arrays
-from abstain.paper._published import Published
+from abstain.paper._experiment import Published, read_arrays
 from abstain.paper._table_experiment import TableExperiment, printed_rows
 from abstain.paper._trial import DefaultCalibration, Prepare, Trial, adapted
 

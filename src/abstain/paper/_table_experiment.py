@@ -17,10 +17,17 @@ import numpy as np
 from abstain._numerics import progress
 from abstain.evaluation import Cell, ResultTable, best_methods
 from abstain.metrics import Metric
-from abstain.paper._experiment import Options, data_folder
+from abstain.paper._experiment import (
+    REPEATS,
+    STAND_IN,
+    Options,
+    Printed,
+    Published,
+    data_folder,
+    read_published,
+    write_stand_in,
+)
 from abstain.paper._methods import METHODS, Method, own_method
-from abstain.paper._published import Printed, Published, read_published
-from abstain.paper._simulated import REPEATS, STAND_IN, write_stand_in
 from abstain.paper._trial import Trial
 
 OPTIMAL = "delta-metric-optimal"

@@ -19,8 +19,6 @@ from abstain.shift._confusion import BBSEHard, BBSESoft, RLLSHard, RLLSSoft
 from abstain.shift._detect import ShiftTest as ShiftTest
 from abstain.shift._detect import detect_shift
 from abstain.shift._doubts import doubts as doubts
-from abstain.shift._facts import most_moved as most_moved
-from abstain.shift._facts import shift_facts as shift_facts
 from abstain.shift._fixed import KnownPriors, NoShift
 from abstain.shift._known import KnownLabels as KnownLabels
 from abstain.shift._known import known_doubts as known_doubts
@@ -28,7 +26,9 @@ from abstain.shift._maximum_likelihood import MANY_CLASSES as MANY_CLASSES
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
 from abstain.shift._online import OnlineProportions
 from abstain.shift._proportions import Proportions as Proportions
+from abstain.shift._proportions import most_moved as most_moved
 from abstain.shift._proportions import pooled_proportions as pooled_proportions
+from abstain.shift._proportions import shift_facts as shift_facts
 from abstain.shift._registry import KEYS as KEYS
 from abstain.shift._registry import from_dict as from_dict
 from abstain.shift._registry import get, register
