@@ -138,10 +138,10 @@ def _sampled_values(metric: RankingMetric, p: FloatArray) -> FloatArray:
 
     ordered = np.sort(p)
     rng = np.random.RandomState(LABEL_SEED)
-    total = np.zeros(N_EXAMPLES - WITHHELD + 1)
+    total: FloatArray | float = 0.0  # probabilities that rounding alone tells apart are one
     for _ in range(N_SAMPLES):
         labels = (rng.random_sample(N_EXAMPLES) < ordered).astype(np.intp)
-        total += metric.observed_window_values(labels, ordered, WITHHELD)
+        total = total + metric.observed_window_values(labels, ordered, WITHHELD)
     smoothed: FloatArray = savgol_filter(total / N_SAMPLES, *SMOOTHING, mode="nearest")
     return smoothed
 
