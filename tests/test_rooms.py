@@ -49,7 +49,7 @@ ROOMS = [
 # Bridges to foreign packages stand below the rooms they read; nothing imports them at its top.
 BRIDGES = ["arrow", "cuda", "dask", "keras", "mlflow", "onnx", "python", "spark", "sql", "torch"]
 # A result opens what shows it when it is asked to.
-OPENED = {"policy": {"report"}}
+OPENED = {"policy": {"report"}, "monitoring": {"report"}}
 # Private names of others, which are no room's; each has no public one that does the same.
 FOREIGN = {
     "_replace": "of a named tuple, which begins its public names so",

@@ -355,7 +355,7 @@ def test_what_is_asked_for_wrongly_is_said():
     ):
         with pytest.raises(ValueError, match=said):
             Monitor(POLICY, **wrong)
-    with pytest.raises(ValueError, match="`name` is for chunks"):
+    with pytest.raises(ValueError, match="`name` and `more` are for"):
         Monitor(POLICY, every="day").add(CLINIC.scores_target[:5], day(0), name="a")
 
 

@@ -57,7 +57,8 @@ def _numbers(text: str) -> float | list[float]:
     return values[0] if len(values) == 1 else values
 
 
-def _range(text: str) -> tuple[float, float]:
+def proportion_range(text: str) -> tuple[float, float]:
+    """Read ``0.01:0.2``."""
     low, separator, high = text.partition(":")
     if not separator:
         raise ValueError(f"{text!r} must be LOW:HIGH, e.g. 0.01:0.2")
@@ -125,7 +126,7 @@ class Goal:
     )
     prior_range: tuple[float, float] | None = option_field(
         "--prior-range",
-        callback=check_with(_range),
+        callback=check_with(proportion_range),
         help="With --confidence: the range LOW:HIGH of the positive class's proportion.",
     )
 

@@ -280,6 +280,15 @@ def true_labels(
     return TrueLabels(np.asarray(classes)[codes[labelled]], labelled, without_row)
 
 
+def label_codes(column: pa.ChunkedArray, name: str, file: Path, rule: Policy) -> IntArray:
+    """Return the column of each label of some rows, -1 where there is none."""
+    found = column.cast(pa.string()).combine_chunks().dictionary_encode()
+    texts = [str(text).strip() for text in found.dictionary.to_pylist()]
+    codes: IntArray = _columns_of([*texts, ""], rule.classes.tolist(), name, file)
+    rows = found.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
+    return np.asarray(codes[rows], dtype=np.intp)
+
+
 def text_columns(
     path: Path, wanted: dict[str, str], reading: Reading, rows: IntArray | None = None
 ) -> dict[str, list[str]]:

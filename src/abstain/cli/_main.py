@@ -45,6 +45,7 @@ NAMES = (
     "evaluate",
     "export",
     "metrics",
+    "monitor",
     "report",
     "reproduce",
     "run",

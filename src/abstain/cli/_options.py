@@ -27,11 +27,12 @@ MOST_REPEATS = 10_000
 _SECTIONS = {
     "What to decide": "metric metrics budget budgets target cost errors value_of_metric "
     "confidence prior_range at_most drop_certificate methods repeats",
-    "Columns": "scores label target_label labels prediction positive identifier group groups "
+    "What to watch": "every floor capacity tolerance false_alarms state close acknowledge",
+    "Columns": "scores time label target_label labels prediction positive identifier group groups "
     "known_labels",
-    "Reading files": "scale percent separator decimal encoding sheets missing validation",
+    "Reading files": "labelled scale percent separator decimal encoding sheets missing validation",
     "Method": "calibration shift estimator decision score level random_state",
-    "Output": "out policy report title force strict as_json help",
+    "Output": "out policy report webhook title force strict as_json help",
 }
 # Fewer options are read as quickly without headings.
 _MANY = 12

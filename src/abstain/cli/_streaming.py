@@ -125,7 +125,7 @@ def first_pass(
                 number = sum(counts) + count
                 files.note_gaps(chunk, file, number)
                 scores = chunk.scores.select(names)
-                place = _Place(file, chunk.begin, several)
+                place = Place(file, chunk.begin, several)
                 looked_at(place, scores, chunk.gaps is not None, number)
                 drawn = np.column_stack([column.to_numpy() for column in scores.columns])
                 sample.add(drawn if chunk.gaps is None else drawn[~chunk.gaps])
@@ -135,7 +135,7 @@ def first_pass(
     return FirstPass(names, counts, sample, files.remarks(sum(counts)))
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """Where the rows stand that the library counts from 0."""
 
     file: Path
@@ -152,13 +152,13 @@ class _Place(NamedTuple):
 @contextmanager
 def _by_threads(
     look: Callable[[pa.Table, bool, int], None],
-) -> Iterator[Callable[[_Place, pa.Table, bool, int], None]]:
+) -> Iterator[Callable[[Place, pa.Table, bool, int], None]]:
     """Give a function that has a chunk looked at while the next ones are read.
 
     No more than a few at a time; the first error comes first.
     """
     most = min(n_threads(), _MOST_AT_A_TIME)
-    waiting: deque[tuple[Future[None], _Place]] = deque()
+    waiting: deque[tuple[Future[None], Place]] = deque()
 
     def finish() -> None:
         found, place = waiting.popleft()
@@ -169,7 +169,7 @@ def _by_threads(
 
     with ThreadPoolExecutor(most) as pool:
 
-        def looked_at(place: _Place, scores: pa.Table, gaps: bool, number: int) -> None:
+        def looked_at(place: Place, scores: pa.Table, gaps: bool, number: int) -> None:
             if len(waiting) >= most:
                 finish()
             waiting.append((pool.submit(look, scores, gaps, number), place))

@@ -131,10 +131,14 @@ OPTIONS = (
     "at_most",
     "budget",
     "calibration",
+    "capacity",
     "confidence",
     "cost",
     "decision",
     "errors",
+    "every",
+    "false_alarms",
+    "floor",
     "level",
     "methods",
     "metric",
@@ -148,6 +152,8 @@ OPTIONS = (
     "score",
     "shift",
     "target",
+    "time",
+    "tolerance",
     "value_of_metric",
 )
 _NAMES = {name: f"--{name.replace('_', '-')}" for name in OPTIONS} | {

@@ -12,6 +12,7 @@ from scipy.special import ndtri
 
 from abstain._inputs import (
     FloatArray,
+    IntArray,
     both_columns,
     check_labels,
     check_same_length,
@@ -228,48 +229,88 @@ class Looking:
         surprise = self.watched.surprise * np.sqrt(1 - of_chunk)
         return one_value(1.0, float((below - surprise) / np.sqrt(of_chunk)), 0.0, 0.0)
 
-    def labelled(
-        self,
-        chunk: Chunk,
-        scores: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None,
-        order: int,
-    ) -> Chunk:
-        """Return a chunk with what labels of some of its rows say, in place of others before."""
+    def labelled_rows(
+        self, scores: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> LabelledRows:
+        """Return rows at hand whose labels are known."""
         policy = self.policy
-        calibrated = policy.calibrator.compact(
+        proba = policy.calibrator.compact(
             read_scores(scores, policy.order, scale=policy.calibrator.scale).values
         )
-        check_same_length(scores=calibrated, y=y)
+        check_same_length(scores=proba, y=y)
         codes = check_labels(y, classes=policy.classes, name="y")
         weight = check_sample_weight(sample_weight, n_rows=len(codes))
-        decided = policy.outcome(adapted(calibrated, policy.ratios))
+        return LabelledRows(proba, codes, weight, np.ones(len(codes)), len(codes))
+
+    def labelled_summaries(self, labels: Mapping[int, Summary]) -> LabelledRows:
+        """Return what stands for rows elsewhere, whose labels are known."""
+        parts = []
+        for column, summary in labels.items():
+            rows, weight = Batch.of_summary(summary, self.policy.metric).summary.one_by_one
+            weight = np.ones(len(rows)) if weight is None else weight
+            # Weights that make more rows than there are make no more evidence.
+            count = weight * min(1.0, summary.n_rows / weight.sum())
+            parts.append((rows, np.full(len(rows), column), weight, count))
+        proba, codes, weight, count = map(np.concatenate, zip(*parts, strict=True))
+        return LabelledRows(
+            proba, codes, weight, count, sum(one.n_rows for one in labels.values())
+        )
+
+    def labelled(self, chunk: Chunk, rows: LabelledRows, order: int) -> Chunk:
+        """Return a chunk with what labels of some of its rows say, in place of others before."""
+        policy, codes, weight = self.policy, rows.codes, rows.weight
+        decided = policy.outcome(adapted(rows.proba, policy.ratios))
         values = {}
-        for side, rows in (
+        for side, own in (
             ("before", np.ones(len(codes), dtype=bool)),
             ("after", ~decided.abstain),
         ):
-            heavy = None if weight is None else weight[rows]
+            heavy = None if weight is None else weight[own]
             values[side] = float("nan")
-            if rows.any() and (heavy is None or heavy.any()):
+            if own.any() and (heavy is None or heavy.any()):
                 values[side] = policy.metric.observed(
-                    codes[rows],
-                    decided.proba[rows],
-                    prediction=decided.columns[rows],
+                    codes[own],
+                    decided.proba[own],
+                    prediction=decided.columns[own],
                     sample_weight=heavy,
                 )
         priors = policy.priors if chunk.priors is None else chunk.priors
-        believed = both_columns(adapted(calibrated, ratio_of_priors(priors, policy.source_priors)))
+        believed = both_columns(adapted(rows.proba, ratio_of_priors(priors, policy.source_priors)))
         before = policy.source_priors
-        uncertain = np.sqrt(before * (1 - before) / len(codes))
+        uncertain = np.sqrt(before * (1 - before) / rows.n)
         if chunk.interval is not None:
             wide = np.ptp(chunk.interval, axis=1)
             uncertain = wide / (2 * _in_deviations(policy.level))
-        sums = chunk.sums | {"labels": self.watched.label_sums(believed, codes, uncertain)}
+        found = self.watched.label_sums(believed, codes, uncertain, rows.count)
+        sums = chunk.sums | {"labels": found}
         if chunk.realised is not None:
             order = chunk.realised.order
-        return replace(chunk, realised=Realised(len(codes), order=order, **values), sums=sums)
+        return replace(chunk, realised=Realised(rows.n, order=order, **values), sums=sums)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledRows:
+    """Rows whose labels are known, or what stands for them.
+
+    Attributes
+    ----------
+    proba : ndarray of shape (n,) or (n, n_classes)
+        Calibrated and not adapted.
+    codes : ndarray of int, shape (n,)
+        The column of each label.
+    weight : ndarray of shape (n,) or None
+        How much each counts in the metric.
+    count : ndarray of shape (n,)
+        How many rows each stands for, as evidence.
+    n : int
+        How many rows that is.
+    """
+
+    proba: FloatArray
+    codes: IntArray
+    weight: FloatArray | None
+    count: FloatArray
+    n: int
 
 
 def _in_deviations(level: float) -> float:

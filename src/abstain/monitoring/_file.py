@@ -27,6 +27,7 @@ from abstain._schema._kinds import (
     Text,
     Whole,
 )
+from abstain.monitoring._open import OpenChunk
 from abstain.monitoring._watched import KINDS
 from abstain.summaries import Summary
 
@@ -61,6 +62,13 @@ _CHUNK: Keys = {
     ),
     "sums": {f"{kind}?": Numbers((kind, 5), least=1, most=64) for kind in KINDS},
 }
+_OPEN: Keys = {
+    "summary": Text(2**28),
+    "start": _TIME,
+    "end": _TIME,
+    "rows": Whole(),
+    "labels?": MapOf(Text(2**28), name=_NAME, most=2**15),
+}
 _ALARM: Keys = {
     "kind": OneOf(*KINDS),
     "chunk": _NAME,
@@ -88,31 +96,38 @@ _STATE = Record(
         "alarms": ListOf(Record(_ALARM), most=len(KINDS)),
         "cleared": {f"{kind}?": Whole() for kind in KINDS},
         "chunks": ListOf(Record(_CHUNK), most=MOST_CHUNKS),
-        "open": Either(
-            object={"summary": Text(2**28), "start": _TIME, "end": _TIME, "rows": Whole()},
-            **_OR_NULL,
+        "open": Either(object=_OPEN, **_OR_NULL),
+        "read?": MapOf(
+            Record({"rows": Whole(), "bytes": Whole()}), name=Text(2**16), least=0, most=2**20
         ),
+        "told?": ListOf(Text(2**16), most=2**10),
     }
 )
 
-#: When the open chunk begins and ends, and how many rows it has.
-Place = tuple[float | None, float | None, int]
-
 
 def write_state(
-    path: str | os.PathLike[str], told: dict[str, Any], summary: Summary | None, place: Place
+    path: str | os.PathLike[str], told: dict[str, Any], open_chunk: OpenChunk | None
 ) -> None:
-    """Write what a monitor knows, and the summary of the chunk that is open, if one is."""
-    start, end, rows = place
-    packed = None
-    if summary is not None:
-        data = base64.b85encode(zlib.compress(summary.to_bytes(), 6)).decode()
-        packed = {"summary": data, "start": start, "end": end, "rows": rows}
+    """Write what a monitor knows, and the summaries of the chunk that is open, if one is."""
+    packed: dict[str, Any] | None = None
+    if open_chunk is not None:
+        packed = {
+            "summary": _packed(open_chunk.summary),
+            "start": open_chunk.start,
+            "end": open_chunk.end,
+            "rows": open_chunk.rows,
+        }
+        if open_chunk.labels:
+            packed["labels"] = {str(k): _packed(one) for k, one in open_chunk.labels.items()}
     content = {"format": _FORMAT, "version": _VERSION, **told, "open": packed}
     write_text(path, json.dumps({**content, "sha256": checksum(content)}, allow_nan=False) + "\n")
 
 
-def read_state(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Summary | None, Place]:
+def _packed(summary: Summary) -> str:
+    return base64.b85encode(zlib.compress(summary.to_bytes(), 6)).decode()
+
+
+def read_state(path: str | os.PathLike[str]) -> tuple[dict[str, Any], OpenChunk | None]:
     """Return what ``write_state`` wrote.
 
     Raises
@@ -132,19 +147,29 @@ def read_state(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Summary | 
         if written != checksum(content):
             raise ValueError("it was changed after it was written")
         _STATE.read(content, "state", {"classes": len(content.get("classes", ()))})
-        return (content, *_opened(content["open"]))
+        return content, _opened(content["open"], len(content["classes"]))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is no state of a monitor: {error}.") from error
 
 
-def _opened(packed: dict[str, Any] | None) -> tuple[Summary | None, Place]:
+def _opened(packed: dict[str, Any] | None, n_classes: int) -> OpenChunk | None:
     if packed is None:
-        return None, (None, None, 0)
+        return None
+    labels = {}
+    for column, text in packed.get("labels", {}).items():
+        if column not in map(str, range(n_classes)):
+            raise ValueError(f"there is no class {column}")
+        labels[int(column)] = _unpacked(text)
+    summary = _unpacked(packed["summary"])
+    return OpenChunk(summary, packed["rows"], packed["start"], packed["end"], labels)
+
+
+def _unpacked(text: str) -> Summary:
     try:
         unpacker = zlib.decompressobj()
-        data = unpacker.decompress(base64.b85decode(packed["summary"]), _LARGEST_SUMMARY)
+        data = unpacker.decompress(base64.b85decode(text), _LARGEST_SUMMARY)
         if unpacker.unconsumed_tail or not unpacker.eof:
             raise ValueError("its summary is too large or cut")
     except (binascii.Error, zlib.error) as error:
         raise ValueError(f"its summary is damaged: {error}") from error
-    return Summary.from_bytes(data), (packed["start"], packed["end"], packed["rows"])
+    return Summary.from_bytes(data)

@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abstain._display import block, doubts, facts, sentence, table
-from abstain._inputs import FloatArray, Missing, check_number, check_sample_weight, shown
-from abstain._numerics import aligned
+from abstain._inputs import (
+    FloatArray,
+    IntArray,
+    Missing,
+    check_number,
+    check_sample_weight,
+    row_roles,
+    shown,
+)
 from abstain._summariser import Summariser
-from abstain._words import number, percent, share, span
-from abstain.certificates import check_prior_range
 from abstain.deciding import Given
-from abstain.exceptions import ArgumentError, Way
+from abstain.exceptions import ArgumentError, RepairWarning, Way, warn_user
 from abstain.monitoring._alarms import Alarm, raised
-from abstain.monitoring._chunk import Chunk, Looking
-from abstain.monitoring._file import MOST_CHUNKS, Place, read_state, write_state
+from abstain.monitoring._chunk import Chunk, LabelledRows, Looking
+from abstain.monitoring._file import MOST_CHUNKS, read_state, write_state
+from abstain.monitoring._open import OpenChunk, part_of, span_of
+from abstain.monitoring._settings import capacity_of, positive, range_of
+from abstain.monitoring._shown import headline_of, html_of, text_of
 from abstain.monitoring._times import check_every, named, period_end, period_starts, seconds_of
-from abstain.monitoring._watched import KINDS, Watched, allowed_range
+from abstain.monitoring._watched import KINDS, Watched
 from abstain.policy import Policy
 from abstain.selection import Selection
 from abstain.summaries import Summary
-
-# A budget is clearly above itself from here on.
-_CLEARLY = 1.1
-
-_MOST_SHOWN = 12
 
 
 class Monitor:
@@ -63,6 +66,10 @@ class Monitor:
         What is known of each chunk, in the order they came.
     alarms : tuple of Alarm
         The alarms that stand; see :meth:`acknowledge`.
+    read : dict of str to dict
+        Of each source that was read its ``rows`` and ``bytes``, for who goes on from a state.
+    told : list of str
+        What somebody was told of already, for the same.
 
     Notes
     -----
@@ -123,10 +130,10 @@ class Monitor:
         self.policy = policy
         self.every = check_every(every)
         self.floor = None if floor is None else check_number(floor, name="floor")
-        self.tolerance = _positive(tolerance, "tolerance", 100.0)
-        self.false_alarms = _positive(false_alarms, "false_alarms", 10.0)
-        self.capacity = _capacity(capacity, policy)
-        self._allowed = _allowed(policy, prior_range, self.tolerance)
+        self.tolerance = positive(tolerance, "tolerance", 100.0)
+        self.false_alarms = positive(false_alarms, "false_alarms", 10.0)
+        self.capacity = capacity_of(capacity, policy)
+        self._allowed = range_of(policy, prior_range, self.tolerance)
         given = Given(
             policy.source,
             policy.shift,
@@ -139,8 +146,9 @@ class Monitor:
         self._looking = Looking(policy, given, self._watched, self.capacity, self.floor)
         self._summariser = Summariser(policy.calibrator, policy.order)
         self._chunks: list[Chunk] = []
-        self._open: Summary | None = None
-        self._open_at: Place = (None, None, 0)
+        self._open: OpenChunk | None = None
+        self.read: dict[str, dict[str, int]] = {}
+        self.told: list[str] = []
         self._cleared: dict[str, int] = {}
         self._alarms: tuple[Alarm, ...] | None = None
 
@@ -169,8 +177,10 @@ class Monitor:
         time: Any = None,
         sample_weight: ArrayLike | None = None,
         *,
+        y_target: ArrayLike | None = None,
         name: str | None = None,
         missing: Missing = "refer",
+        more: bool = False,
     ) -> list[Chunk]:
         """Look at the next rows; return the chunks that are complete now.
 
@@ -183,39 +193,90 @@ class Monitor:
             be in order. Those of a period that was closed before become a chunk of their own.
         sample_weight : array-like of shape (n,), optional
             How much each row counts.
+        y_target : array-like of shape (n,), optional
+            Labels where they are known already; None, NaN or empty text where not. Others may
+            come later, with :meth:`label`.
         name : str, optional
             What to call the chunk, where each call is one.
         missing : {"refer", "drop", "error"}
             What becomes of rows without a score; those that are referred use capacity.
+        more : bool
+            Whether other rows of the same chunk follow, where each call is one.
         """
         rows = np.asarray(scores) if not hasattr(scores, "__len__") else scores
         n = len(rows)  # type: ignore[arg-type]
         seconds = None if time is None else seconds_of(time, n)
         weight = check_sample_weight(sample_weight, n_rows=n) if n else None
+        codes = None
+        if y_target is not None:
+            classes = self.policy.classes
+            codes = row_roles(np.zeros(n), missing="drop", y_target=y_target, classes=classes)[
+                1
+            ].codes
 
-        def summarised(part: Any) -> Summary:
-            some = None if weight is None else weight[part]
-            return self._summariser.summarise(_part(scores, part), some, missing=missing)
+        def part(rows: Any) -> OpenChunk:
+            some = part_of(scores, rows)
+            heavy = None if weight is None else weight[rows]
+            times = (None, None) if seconds is None else span_of(seconds[rows], time)
+            return OpenChunk(
+                self._summariser.summarise(some, heavy, missing=missing),
+                len(np.arange(n)[rows]),
+                *times,
+                {} if codes is None else self._labels(some, codes[rows], heavy),
+            )
 
         if self.every is None:
-            whole = summarised(slice(None)) if n else None
-            at = _span(seconds, time)
-            return [self._keep(whole, name or self._name(at[0]), *at)]
-        if name is not None:
+            whole = part(slice(None)) if n else None
+            at = span_of(seconds, time)
+            return self._alone(whole, name, at, more=more)
+        if name is not None or more:
             raise ArgumentError(
-                "`name` is for chunks that are added one by one; with `every` they are named by "
-                "their period.",
+                "`name` and `more` are for chunks that are added one by one; with `every` they "
+                "are named by their period.",
                 "name",
             )
         if isinstance(self.every, int):
-            return list(self._by_number(n, seconds, summarised))
+            return list(self._by_number(n, part))
         if seconds is None:
             raise ArgumentError(
                 f"`time` is needed to cut the stream by {self.every}.",
                 "time",
                 ways=[Way("time", python="pass `time`")],
             )
-        return list(self._by_period(seconds, summarised))
+        return list(self._by_period(seconds, part))
+
+    def _labels(
+        self, scores: Any, codes: IntArray, weight: FloatArray | None
+    ) -> dict[int, Summary]:
+        """Return the summaries of rows whose label is known, by class."""
+        found = {}
+        for column in np.unique(codes[codes >= 0]).tolist():
+            rows = np.flatnonzero(codes == column)
+            heavy = None if weight is None else weight[rows]
+            found[column] = self._summariser.summarise(
+                part_of(scores, rows), heavy, missing="drop"
+            )
+        return {column: one for column, one in found.items() if one.n_rows}
+
+    def _alone(
+        self,
+        rows: OpenChunk | None,
+        name: str | None,
+        at: tuple[float | None, float | None],
+        *,
+        more: bool,
+    ) -> list[Chunk]:
+        """Take rows for a chunk, with those that came before and were not all of it."""
+        if name is not None:
+            self._check_name(name)
+        if rows is not None:
+            self._open = rows.merge(self._open)
+        if more:
+            return []
+        if self._open is not None:
+            at = self._open.start, self._open.end
+        closed, self._open = self._open, None
+        return [self._keep(closed, name or self._name(at[0]), *at)]
 
     def add_summary(
         self,
@@ -237,11 +298,15 @@ class Monitor:
         start, end : datetime or text, optional
             When it begins and ends.
         """
-        self._summariser.check(summary)
+        if not isinstance(summary, Summary) or summary.n_rows:
+            self._summariser.check(summary)
         at = [None if one is None else float(seconds_of(one, 1)[0]) for one in (start, end)]
         if (at[0] is None) != (at[1] is None):
             raise ArgumentError("`start` and `end` go together: pass both, or none.", "end")
-        return self._keep(summary, name or self._name(at[0]), at[0], at[1])
+        if name is not None:
+            self._check_name(name)
+        whole = OpenChunk(summary, summary.n_rows + summary.n_missing)
+        return self._keep(whole, name or self._name(at[0]), at[0], at[1])
 
     def label(
         self,
@@ -271,11 +336,60 @@ class Monitor:
         at = [k for k, one in enumerate(self._chunks) if one.name == chunk]
         if not at:
             raise ArgumentError(f"There is no chunk {chunk!r} yet.", "chunk")
+        rows = self._looking.labelled_rows(scores, y, sample_weight)
+        return self._compare(at[0], rows)
+
+    def label_times(
+        self, scores: ArrayLike, y: ArrayLike, time: Any, sample_weight: ArrayLike | None = None
+    ) -> list[Chunk]:
+        """Compare chunks with labels that came late, each with those of its time.
+
+        As :meth:`label` does, for a stream that is cut by time. Labels of a time that no complete
+        chunk has are left out, with a warning.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, n_classes)
+            The scores of the rows that have a label.
+        y : array-like of shape (n,)
+            The labels.
+        time : array-like of shape (n,)
+            When each row came.
+        sample_weight : array-like of shape (n,), optional
+            As for :meth:`label`.
+        """
+        if not isinstance(self.every, str):
+            raise ArgumentError(
+                "`time` tells which chunk a label belongs to only where chunks are cut by time. "
+                'Make the monitor with every="day", or give the labels of each chunk by its name.',
+                "time",
+            )
+        starts = period_starts(seconds_of(time, len(np.asarray(y))), self.every)
+        weight = check_sample_weight(sample_weight, n_rows=len(starts))
+        at: dict[float | None, str] = {}
+        for one in self._chunks:
+            at.setdefault(one.start, one.name)
+        found, left = [], {}
+        for start in np.unique(starts).tolist():
+            rows = np.flatnonzero(starts == start)
+            if start not in at:
+                left[named(start, self.every)] = len(rows)
+                continue
+            heavy = None if weight is None else weight[rows]
+            found.append(self.label(at[start], part_of(scores, rows), np.asarray(y)[rows], heavy))
+        if left:
+            first = next(iter(left))
+            warn_user(
+                f"{sum(left.values()):,} labels are of no complete chunk, first of {first}; they "
+                f"are left out. Give them again once it is complete.",
+                RepairWarning,
+            )
+        return found
+
+    def _compare(self, at: int, rows: LabelledRows) -> Chunk:
         orders = [one.realised.order for one in self._chunks if one.realised is not None]
-        found = self._looking.labelled(
-            self._chunks[at[0]], scores, y, sample_weight, max(orders, default=-1) + 1
-        )
-        self._chunks[at[0]] = found
+        found = self._looking.labelled(self._chunks[at], rows, max(orders, default=-1) + 1)
+        self._chunks[at] = found
         self._alarms = None
         return found
 
@@ -302,70 +416,69 @@ class Monitor:
         self._alarms = None
         return self
 
-    def _by_number(self, n: int, seconds: FloatArray | None, summarised: Any) -> Iterator[Chunk]:
+    def _by_number(self, n: int, part: Callable[[Any], OpenChunk]) -> Iterator[Chunk]:
         size, begin = int(self.every or 1), 0
         while begin < n:
-            _, _, have = self._open_at
+            have = 0 if self._open is None else self._open.rows
             end = min(begin + size - have, n)
-            part = slice(begin, end)
-            times = None if seconds is None else seconds[part]
-            self._merge(summarised(part), end - begin, *_span(times, None))
+            self._open = part(slice(begin, end)).merge(self._open)
             begin = end
-            if self._open_at[2] >= size:
+            if self._open.rows >= size:
                 yield from self._closed()
 
-    def _by_period(self, seconds: FloatArray, summarised: Any) -> Iterator[Chunk]:
+    def _by_period(self, seconds: FloatArray, part: Callable[[Any], OpenChunk]) -> Iterator[Chunk]:
         every = str(self.every)
         starts = period_starts(seconds, every)
         latest = max((one.end for one in self._chunks if one.end is not None), default=-np.inf)
-        for start in np.unique(starts).tolist():
-            rows = np.flatnonzero(starts == start)
-            end = float(period_end(start, every))
-            current = self._open_at[0]
+        order = np.argsort(starts, kind="stable")
+        cuts = np.flatnonzero(np.diff(starts[order])) + 1
+        for rows in np.split(order, cuts) if len(order) else ():
+            start = float(starts[rows[0]])
+            found = replace(part(rows), start=start, end=float(period_end(int(start), every)))
+            current = None if self._open is None else self._open.start
             if start < latest or (current is not None and start < current):
-                late = f"{named(start, every)} (late)"
-                yield self._keep(summarised(rows), self._free(late), float(start), end)
+                late = self.free_name(f"{named(start, every)} (late)")
+                yield self._keep(found, late, found.start, found.end)
                 continue
             if current is not None and start > current:
                 yield from self._closed()
-            self._merge(summarised(rows), len(rows), float(start), end)
-
-    def _merge(self, summary: Summary, n: int, start: float | None, end: float | None) -> None:
-        self._open = summary if self._open is None else self._open.merge(summary)
-        first, last, have = self._open_at
-        if start is not None and end is not None:
-            first = start if first is None else min(first, start)
-            last = end if last is None else max(last, end)
-        self._open_at = first, last, have + n
+            self._open = found.merge(self._open)
 
     def _closed(self) -> Iterator[Chunk]:
-        if self._open is None:
-            return
-        (start, end, _), summary = self._open_at, self._open
-        self._open, self._open_at = None, (None, None, 0)
-        yield self._keep(summary, self._name(start), start, end)
+        found, self._open = self._open, None
+        if found is not None:
+            yield self._keep(found, self._name(found.start), found.start, found.end)
 
-    def _keep(
-        self, summary: Summary | None, name: str, start: float | None, end: float | None
-    ) -> Chunk:
+    def _check_name(self, name: str) -> None:
         if any(one.name == name for one in self._chunks):
             raise ArgumentError(f"There is a chunk {name!r} already.", "name")
+
+    def _keep(
+        self, rows: OpenChunk | None, name: str, start: float | None, end: float | None
+    ) -> Chunk:
         if len(self._chunks) >= MOST_CHUNKS:
             raise ValueError(
                 f"A monitor remembers {MOST_CHUNKS:,} chunks; begin another, with longer chunks."
             )
-        chunk = self._looking.chunk(summary, name, start, end)
+        chunk = self._looking.chunk(None if rows is None else rows.summary, name, start, end)
         self._chunks.append(chunk)
         self._alarms = None
+        if rows is not None and rows.labels:
+            return self._compare(-1, self._looking.labelled_summaries(rows.labels))
         return chunk
+
+    @property
+    def open_rows(self) -> int:
+        """How many rows the chunk has that is not complete yet."""
+        return 0 if self._open is None else self._open.rows
 
     def _name(self, start: float | None) -> str:
         if start is None:
-            return self._free(f"chunk {len(self._chunks) + 1}")
-        return self._free(named(start, self.every))
+            return self.free_name(f"chunk {len(self._chunks) + 1}")
+        return self.free_name(named(start, self.every))
 
-    def _free(self, name: str) -> str:
-        """Return a name that no chunk has."""
+    def free_name(self, name: str) -> str:
+        """Return a name, with a number behind it where a chunk has it already."""
         taken, k = {one.name for one in self._chunks}, 1
         while (found := name if k == 1 else f"{name} ({k})") in taken:
             k += 1
@@ -388,19 +501,7 @@ class Monitor:
         return waiting
 
     def __repr__(self) -> str:
-        return f"<Monitor: {self._headline()}>"
-
-    def _headline(self) -> str:
-        n = len(self._chunks)
-        if not n:
-            return "no chunk yet"
-        ordered = self.in_time()
-        told = "no alarm"
-        if self.alarms:
-            told = f"alarms: {', '.join(alarm.kind for alarm in self.alarms)}"
-        chunks = "1 chunk" if n == 1 else f"{n:,} chunks"
-        ends = ordered[0].name if n == 1 else f"{ordered[0].name} to {ordered[-1].name}"
-        return f"{chunks}, {ends}, {told}"
+        return f"<Monitor: {headline_of(self)}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return all that a monitor knows as plain data; see :meth:`save`."""
@@ -419,6 +520,8 @@ class Monitor:
             "alarms": [alarm.to_dict() for alarm in self.alarms],
             "cleared": dict(self._cleared),
             "chunks": [chunk.to_dict() for chunk in self._chunks],
+            "read": {name: dict(of) for name, of in self.read.items()},
+            "told": list(self.told),
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -429,7 +532,7 @@ class Monitor:
         path : str or path
             The file; one that is there is replaced.
         """
-        write_state(path, self.to_dict(), self._open, self._open_at)
+        write_state(path, self.to_dict(), self._open)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], policy: Policy) -> Self:
@@ -447,7 +550,7 @@ class Monitor:
         ValueError
             If the file is cut, damaged, too large, or of another rule.
         """
-        data, summary, place = read_state(path)
+        data, begun = read_state(path)
         if not isinstance(policy, Policy):
             raise TypeError(f"`policy` must be a Policy; got {shown(policy)}.")
         if data["policy"] != policy.sha256:
@@ -457,23 +560,23 @@ class Monitor:
                 "policy",
             )
         try:
-            return cls._resumed(policy, data, summary, place)
+            return cls._resumed(policy, data, begun)
         except ValueError as error:
             raise ValueError(f"{path} is no state of a monitor of this rule: {error}") from error
 
     @classmethod
-    def _resumed(
-        cls, policy: Policy, data: dict[str, Any], summary: Summary | None, place: Place
-    ) -> Self:
+    def _resumed(cls, policy: Policy, data: dict[str, Any], begun: OpenChunk | None) -> Self:
         low, high = (np.array(side, dtype=np.float64) for side in data["prior_range"])
         names = ("every", "floor", "capacity", "tolerance", "false_alarms")
         found = cls(policy, prior_range=(low, high), **{name: data[name] for name in names})
         for one in map(Chunk.from_dict, data["chunks"]):
             found._chunks.append(found._checked(one))
         found._cleared = dict(data["cleared"])
-        if summary is not None:
-            found._summariser.check(summary)
-        found._open, found._open_at = summary, place
+        for part in () if begun is None else (begun.summary, *begun.labels.values()):
+            if part.n_rows:
+                found._summariser.check(part)
+        found._open = begun
+        found.read, found.told = data.get("read", {}), data.get("told", [])
         return found
 
     def _checked(self, chunk: Chunk) -> Chunk:
@@ -486,113 +589,31 @@ class Monitor:
                 )
         return chunk
 
+    def report(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+        """Return the page about the stream, which shows itself in a notebook.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write the page as well.
+        **options
+            Those of :class:`abstain.report.MonitorReport`.
+
+        Returns
+        -------
+        MonitorReport
+        """
+        # What stands below all rooms is opened when it is asked for.
+        from abstain.report import MonitorReport
+
+        report = MonitorReport(self, **options)
+        if path is not None:
+            report.save(path)
+        return report
+
     def to_text(self) -> str:
         """Say what was seen as lines: the alarms, then the last chunks."""
-        said = [f"Monitor: {self._headline()}."]
-        said += [f"ALARM {alarm.kind}: {alarm}" for alarm in self.alarms]
-        if self.capacity is not None and self.queue >= 1:
-            said.append(f"Waiting for a person: {self.queue:,.0f} rows more than capacity.")
-        if not self._chunks:
-            return "\n".join(said)
-        heads, rows = self._table()
-        skipped = len(self._chunks) - len(rows)
-        said += ["", *aligned([heads, *rows])]
-        return "\n".join([*said, f"and {skipped:,} chunks before."] if skipped else said)
-
-    def _table(self) -> tuple[list[str], list[list[str]]]:
-        metric = self.policy.metric.name
-        heads = ["chunk", "rows", "referred", f"{metric}, estimated", "interval", "realised"]
-        rows = []
-        for one in self.in_time()[-_MOST_SHOWN:]:
-            after, true = one.estimate.after, one.realised
-            rate = one.referral_rate
-            rows.append(
-                [
-                    one.name,
-                    f"{one.rows:,}",
-                    share(rate) if np.isfinite(rate) else "",
-                    number(after.value),
-                    span(after.interval),
-                    "" if true is None else f"{number(true.after)} ({true.rows:,} labels)",
-                ]
-            )
-        return heads, rows
+        return text_of(self)
 
     def _repr_html_(self) -> str:
-        heads, rows = self._table() if self._chunks else ([], [])
-        allowed = percent(self.false_alarms)
-        return block(
-            "Monitor",
-            self._headline(),
-            doubts(f"{alarm.kind}: {alarm}" for alarm in self.alarms),
-            facts(
-                [
-                    ("metric", self.policy.metric.name),
-                    ("chunks", None if self.every is None else f"every {self.every}"),
-                    ("floor", self.floor),
-                    ("false alarms", f"at most {allowed} a year, however often one looks"),
-                ]
-            ),
-            table(heads, rows) if rows else sentence("No chunk yet.", soft=True),
-        )
-
-
-def _part(scores: Any, rows: Any) -> Any:
-    """Return some rows of scores, which may be a frame."""
-    if isinstance(rows, slice) and rows == slice(None):
-        return scores
-    if hasattr(scores, "iloc"):
-        return scores.iloc[rows]
-    if hasattr(scores, "columns") or hasattr(scores, "schema"):
-        at = np.arange(len(scores))[rows]
-        return scores.take(at) if hasattr(scores, "take") else scores[at]
-    return np.asarray(scores)[rows]
-
-
-def _span(seconds: FloatArray | None, time: Any) -> tuple[float | None, float | None]:
-    """Return when rows begin and end; of no rows, the time that was given for them."""
-    if seconds is None:
-        return None, None
-    if not len(seconds):
-        if np.ndim(time):
-            return None, None
-        (at,) = seconds_of(time, 1)
-        return float(at), float(at)
-    return float(seconds.min()), float(seconds.max())
-
-
-def _positive(value: Any, name: str, most: float) -> float:
-    found = check_number(value, name=name)
-    if not 0 < found <= most:
-        raise ArgumentError(f"`{name}` must be above 0 and at most {most:g}; got {value!r}.", name)
-    return found
-
-
-def _capacity(capacity: float | None, policy: Policy) -> float | int | None:
-    """Return what people can look at; where nobody said, the budget of the policy and a tenth."""
-    if capacity is None:
-        budget = None if policy.selection is None else policy.selection.budget
-        # A count is of one batch, and chunks are others.
-        return None if budget is None or isinstance(budget, int) else min(_CLEARLY * budget, 1.0)
-    if isinstance(capacity, int) and not isinstance(capacity, bool) and capacity >= 1:
-        return capacity
-    found = check_number(capacity, name="capacity")
-    if not 0 < found < 1:
-        raise ArgumentError(
-            f"`capacity` must be a share of the rows, between 0 and 1, or a whole number of rows "
-            f"in each chunk; got {capacity!r}.",
-            "capacity",
-        )
-    return found
-
-
-def _allowed(
-    policy: Policy, prior_range: tuple[ArrayLike, ArrayLike] | None, tolerance: float
-) -> FloatArray:
-    """Return the least and the greatest proportion of each class that the rule is made for."""
-    given = prior_range
-    if given is None and policy.certificate is not None:
-        given = policy.certificate.prior_range
-    if given is None:
-        return allowed_range(policy.priors, tolerance)
-    return np.array(check_prior_range(given, len(policy.classes)))
+        return html_of(self)

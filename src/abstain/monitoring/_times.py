@@ -91,8 +91,10 @@ def _of_objects(times: list[Any]) -> list[float]:
         except ValueError as error:
             raise ArgumentError(f"`time` in row {row} is none: {one!r}. {_HOW}", "time") from error
         # A pandas NaT is a datetime that equals nothing.
-        if not isinstance(read, datetime) or read != read:
+        if read is None or read != read:
             raise _without(row)
+        if not isinstance(read, datetime):
+            raise ArgumentError(f"`time` in row {row} is none: {one!r}. {_HOW}", "time")
         zones.add(read.tzinfo is not None)
         known[one] = read if read.tzinfo is not None else read.replace(tzinfo=UTC)
     if len(zones) > 1:

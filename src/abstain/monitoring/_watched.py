@@ -15,7 +15,7 @@ from numpy.polynomial.legendre import legvander
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from abstain._inputs import FloatArray, both_columns
+from abstain._inputs import FloatArray, IntArray, both_columns
 from abstain._words import class_in_words
 from abstain.policy import Policy
 from abstain.shift import Cells, share_unseen
@@ -151,7 +151,7 @@ class Watched:
         }  # fmt: skip
 
     def label_sums(
-        self, proba: FloatArray, codes: NDArray[np.intp], uncertain: FloatArray
+        self, proba: FloatArray, codes: IntArray, uncertain: FloatArray, count: FloatArray
     ) -> FloatArray:
         """Return how far labels are from adapted probabilities of the rows that have one.
 
@@ -161,17 +161,20 @@ class Watched:
         codes : ndarray of shape (n,)
         uncertain : ndarray of shape (n_classes,)
             The standard error of each class proportion of the batch.
+        count : ndarray of shape (n,)
+            How many rows each stands for.
         """
         rows = np.arange(len(proba))
         best = proba.argmax(axis=1)
         believed = np.column_stack([proba[rows, best], proba[:, self.classes]])
         right = np.column_stack([codes == best, codes[:, None] == self.classes])
         apart = right - believed
-        noise = (believed * (1 - believed)).mean(axis=0) / self.n_labelled
+        n = float(count.sum())
+        noise = (count @ (believed * (1 - believed))) / n / self.n_labelled
         open_ = np.append(uncertain.max(), uncertain[self.classes])
         reach = self.surprise * np.sqrt(noise + open_**2)
         return _sums(
-            float(len(proba)), apart.sum(axis=0), (apart**2).sum(axis=0),
+            n, count @ apart, count @ apart**2,
             np.column_stack([-reach, reach]),
         )  # fmt: skip
 

@@ -50,10 +50,6 @@ _AT_THRESHOLD = {
     "missed": "missed cases: positives called negative",
 }
 _SURROGATES = re.compile("[\ud800-\udfff]")
-# The script in the order it runs.
-_SCRIPTS = [
-    f"script/{name}.js" for name in ("base", "charts", "figures", "tables", "cases", "slider")
-]
 
 
 def render(facts: dict[str, Any]) -> str:
@@ -63,26 +59,49 @@ def render(facts: dict[str, Any]) -> str:
         "title": html.escape(facts["title"]),
         "headline": html.escape(step["headline"]),
         "metric": html.escape(facts["metric"]["title"]),
-        "style": _read("page.css"),
         "level": percent(facts["level"]),
         "basis": _BASIS[moved["adapted"]],
         "notice": _notice(facts),
         "about": _about(facts),
         "operating": operating_section(facts),
         # What moved, and what the test says.
-        "moved": _paragraph(moved["meaning"])
-        + ("" if moved["test"] is None else _paragraph(moved["test"]["finding"])),
+        "moved": paragraph(moved["meaning"])
+        + ("" if moved["test"] is None else paragraph(moved["test"]["finding"])),
         "shares": worlds_table(facts) + shares_table(facts),
         "trust": trust_section(facts),
         "reproduce": _reproduce(facts["reproduce"]),
-        # One function around all of it keeps its names to itself.
-        "script": f'"use strict";\n(() => {{\n{"".join(map(_read, _SCRIPTS))}}})();',
     }
+    scripts = ("base", "charts", "figures", "tables", "cases", "slider")
+    return filled("page.html", written, pack(facts), scripts)
+
+
+def filled(
+    template: str, written: dict[str, str], facts: dict[str, Any], scripts: Sequence[str]
+) -> str:
+    """Return a page: its template with what is written, its style, its facts and its scripts.
+
+    Parameters
+    ----------
+    template : str
+        The file, with a marker for each part.
+    written : dict of str to str
+        The parts, which are markup.
+    facts : dict
+        What the scripts draw.
+    scripts : sequence of str
+        Their names, in the order in which they run.
+    """
     # A lone surrogate, as of a file name that is no text, cannot be written; JSON spells it out.
     parts = {name: _SURROGATES.sub("\ufffd", text) for name, text in written.items()}
-    parts["facts"] = script_safe_json(pack(facts))
+    # One function around all of it keeps its names to itself.
+    code = "".join(_read(f"script/{name}.js") for name in scripts)
+    parts |= {
+        "style": _read("page.css"),
+        "script": f'"use strict";\n(() => {{\n{code}}})();',
+        "facts": script_safe_json(facts),
+    }
     # One pass, so that text of the user's that looks like a marker stays text.
-    pieces = _read("page.html").split("{{")
+    pieces = _read(template).split("{{")
     return pieces[0] + "".join(
         parts[piece.split("}}", 1)[0]] + piece.split("}}", 1)[1] for piece in pieces[1:]
     )
@@ -120,9 +139,9 @@ def _about(facts: dict[str, Any]) -> str:
         said.append(f"Positive class: {positive} (the other is {', '.join(others)}).")
     if aside.get("label_known"):
         said.append(f"No figure is about the {aside['label_known']:,} cases with a known label.")
-    target = "" if facts["target"] is None else _paragraph(facts["target"])
+    target = "" if facts["target"] is None else paragraph(facts["target"])
     verdict = _verdict("What the figure rests on", facts["moved"]["verdict"])
-    return f"{_paragraph(' '.join(said))}{target}{verdict}"
+    return f"{paragraph(' '.join(said))}{target}{verdict}"
 
 
 def operating_section(facts: dict[str, Any]) -> str:
@@ -140,14 +159,14 @@ def operating_section(facts: dict[str, Any]) -> str:
         f"decided, wherever the slider stands."
     )
     heads = [f"estimated, with {percent(facts['level'])} interval", "nobody referred", "the rest"]
-    remarks = "".join(_paragraph(f"{said}.") for said in operating_remarks(point))
+    remarks = "".join(paragraph(f"{said}.") for said in operating_remarks(point))
     return (
         f"<section aria-labelledby='h-threshold'><h2 id='h-threshold'>At the rule's own "
-        f"threshold</h2>{remarks}{_table('operating', caption, heads, rows)}</section>"
+        f"threshold</h2>{remarks}{table('operating', caption, heads, rows)}</section>"
     )
 
 
-def _table(
+def table(
     name: str, caption: str, heads: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]
 ) -> str:
     """Return a table in a place of its own: rows have a name and cells, which are markup."""
@@ -169,12 +188,15 @@ def _notice(facts: dict[str, Any]) -> str:
     doubts = [] if assumption is None else [*assumption["doubts"]]
     if intervals["state"] == DOUBTFUL:
         doubts.append(f"Intervals are too narrow: in a back-test, {intervals['summary']}")
-    if not doubts:
-        return ""
-    items = "".join(f"<li>{html.escape(doubt)}</li>" for doubt in doubts)
-    return (
+    return notice("What speaks against these figures", doubts)
+
+
+def notice(title: str, said: Iterable[str]) -> str:
+    """Return a box with what must not be overlooked; nothing where there is nothing."""
+    items = "".join(f"<li>{html.escape(one)}</li>" for one in said)
+    return items and (
         f"<section class='notice' aria-labelledby='h-notice'><h2 id='h-notice'>"
-        f"<span aria-hidden='true'>&#9888;&#65038;</span> What speaks against these figures</h2>"
+        f"<span aria-hidden='true'>&#9888;&#65038;</span> {title}</h2>"
         f"<ul>{items}</ul></section>"
     )
 
@@ -214,7 +236,7 @@ def worlds_table(facts: dict[str, Any]) -> str:
         f"of this page weigh all of it."
     )
     heads = ("what happened", "how probable", "nobody referred", "the rest")
-    return _table("worlds", caption, heads, rows)
+    return table("worlds", caption, heads, rows)
 
 
 _estimate = partial(estimate, least=FEW_DECIMALS)
@@ -240,7 +262,7 @@ def shares_table(facts: dict[str, Any]) -> str:
         caption += ", what moved most first"
         order = sorted(order, key=lambda k: -abs(moved["target"][k] - moved["validation"][k]))
     rows = [(moved["classes"][k], [cells[k] for cells in columns.values()]) for k in order]
-    return _table("shares", caption, ("class", *columns), rows)
+    return table("shares", caption, ("class", *columns), rows)
 
 
 def trust_section(facts: dict[str, Any]) -> str:
@@ -280,7 +302,7 @@ def trust_section(facts: dict[str, Any]) -> str:
         if trust["certificate"] is not None
         else "Certificate: none was asked for. The figures are estimates, not guarantees."
     )
-    return text + "".join(map(_paragraph, sentences))
+    return text + "".join(map(paragraph, sentences))
 
 
 def _verdict(what: str, verdict: dict[str, str]) -> str:
@@ -291,5 +313,6 @@ def _verdict(what: str, verdict: dict[str, str]) -> str:
     )
 
 
-def _paragraph(sentence: str) -> str:
+def paragraph(sentence: str) -> str:
+    """Return a sentence as a paragraph."""
     return f"<p>{html.escape(sentence)}</p>"

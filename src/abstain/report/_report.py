@@ -5,24 +5,18 @@ Everything the page says is one dict of plain data that JSON can hold.
 
 from __future__ import annotations
 
-import html
-import json
 import os
-import platform
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-import abstain
 from abstain import shift
-from abstain._files import sha256_of, write_text
+from abstain._files import sha256_of
 from abstain._inputs import FloatArray, IntArray, check_whole, read_scores
 from abstain._logs import logger, repeated_work, stopwatch
 from abstain._numerics import plain
@@ -33,6 +27,7 @@ from abstain.metrics import ExpectedCost
 from abstain.report._cases import PageRows, cases
 from abstain.report._html import render
 from abstain.report._model_card import model_card
+from abstain.report._page import Page, versions
 from abstain.report._steps import slider
 from abstain.report._trust import DOUBTFUL, NOT_CHECKED, PLAUSIBLE, read_validation, trust
 from abstain.report._view import View
@@ -41,13 +36,12 @@ from abstain.summaries import BatchSummary, LabelledSummary, summarise
 
 # 5: all rows are counted, those without a score first; the rule's own threshold.
 SCHEMA_VERSION = 5
-_PACKAGES = ("numpy", "scipy", "scikit-learn")
 
 _logger = logger("report")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Report:
+class Report(Page):
     """A page about a batch of decisions that a clinician can read.
 
     One self-contained HTML file: it needs no network, prints well, and its budget slider moves
@@ -140,29 +134,13 @@ class Report:
         text: str = self.facts["steps"][self.facts["chosen"]]["headline"]
         return text
 
-    def to_json(self) -> str:
-        """Return the facts as JSON."""
-        return json.dumps(self.facts, allow_nan=False)
-
     def to_html(self) -> str:
         """Return the page."""
         return render(self.facts)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page, whole or not at all."""
-        write_text(path, self.to_html())
-
     def model_card(self) -> str:
         """Return a section for the card of the model, as Markdown."""
         return model_card(self.facts)
-
-    def _repr_html_(self) -> str:
-        # A frame of its own keeps the page's style and the notebook's apart.
-        return (
-            f'<iframe title="{html.escape(self.facts["title"], quote=True)}" '
-            f'srcdoc="{html.escape(self.to_html(), quote=True)}" '
-            f'style="width:100%;height:640px;border:1px solid #8888"></iframe>'
-        )
 
     def __repr__(self) -> str:
         return f"<Report on {self.decisions!r}>"
@@ -282,19 +260,11 @@ def origin(report: Report) -> dict[str, Any]:
     """Return what it takes to make the page again: command, versions, what the inputs were."""
     inputs = report.inputs
     paths = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
-    versions = {}
-    for name in _PACKAGES:
-        with suppress(PackageNotFoundError):
-            versions[name] = version(name)
     return {
         "command": report.command,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "calibration": report.decisions.policy.calibrator.name,
-        "versions": {
-            "abstain": abstain.__version__,
-            "python": platform.python_version(),
-            **versions,
-        },
+        "versions": versions(),
         "inputs": {os.fspath(path): sha256_of(path) for path in paths},
     }
 

@@ -1,9 +1,9 @@
 // A chart: axes with round ticks, and scales. It is drawn as wide as it is shown, so that its
 // text is as large as the text around it.
 const HEIGHT = 280, TOP = 12, BOTTOM = 44, NARROWEST = 260, WIDEST = 512, LETTER = 7;
-function widthOf(root) {
+function widthOf(root, widest) {
   const wide = root.clientWidth || (root.parentNode.clientWidth) || 480;
-  return Math.max(NARROWEST, Math.min(WIDEST, wide));
+  return Math.max(NARROWEST, Math.min(widest, wide));
 }
 function ticks(low, high, wanted) {
   const raw = (high - low) / wanted, power = 10 ** Math.floor(Math.log10(raw));
@@ -39,15 +39,15 @@ function fit(element, room) {
   element.append(svg("title", {}, text));
   return element;
 }
-function frame(id, label, height) {
-  const root = byId(id), width = widthOf(root);
+function frame(id, label, height, widest = WIDEST) {
+  const root = byId(id), width = widthOf(root, widest);
   root.replaceChildren();
   root.setAttribute("viewBox", `0 0 ${width} ${height}`);
   root.setAttribute("aria-label", label);
   return { root, width };
 }
-function chart(id, { x, y, xLabel, yLabel, xFormat = short, yFormat = short, label, yScale = (v) => v, yTicks }) {
-  const { root, width } = frame(id, label, HEIGHT);
+function chart(id, { x, y, xLabel, yLabel, xFormat = short, yFormat = short, label, yScale = (v) => v, yTicks, widest }) {
+  const { root, width } = frame(id, label, HEIGHT, widest);
   const across = (yTicks || ticks(y[0], y[1], 5)).map((t) => [t, yFormat(t)]);
   const left = 30 + LETTER * Math.max(2, ...across.map(([, text]) => text.length));
   // As many ticks as there is room for.
