@@ -17,7 +17,7 @@ PACKAGE = Path(library.__file__).parent
 # What no command reaches: bridges, the paper, displays, Python's own front doors.
 BEYOND = {
     "_rowwise.py", "arrow", "classifier.py", "cli", "cuda", "dask.py", "datasets", "keras.py",
-    "mlflow.py", "monitoring.py", "onnx", "paper", "plots", "spark.py", "sql", "torch.py",
+    "mlflow.py", "onnx", "paper", "plots", "spark.py", "sql", "torch.py",
 }  # fmt: skip
 # Arguments that have no option, in messages that only Python's callers can meet.
 PYTHON_ONLY = (
@@ -25,7 +25,9 @@ PYTHON_ONLY = (
     "`y_source`", "`metric`.", "`n_classes`", "such as 'delta-metric'", "register", "Register",
     "decisions.rows", "Policy.apply() returned", "as summarise() returns", "are on a device",
     "pass an array of them", "was made for scale=", "`budgets` is empty", "procedure=",
-    "`scores_val` and `y_val`", "must be a Cost, such as",
+    "`scores_val` and `y_val`", "must be a Cost, such as", "`start` and `end` go together",
+    "what to_dict() returned", "are for chunks that are added one by one",
+    "`scores` is empty; pass",
 )  # fmt: skip
 
 

@@ -360,8 +360,8 @@ class Monitor:
         """
         if not isinstance(self.every, str):
             raise ArgumentError(
-                "`time` tells which chunk a label belongs to only where chunks are cut by time. "
-                'Make the monitor with every="day", or give the labels of each chunk by its name.',
+                "Labels find their chunk by time only where the stream is cut by month, week, day "
+                "or hour. Give those of each chunk by its name.",
                 "time",
             )
         starts = period_starts(seconds_of(time, len(np.asarray(y))), self.every)
