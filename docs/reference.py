@@ -33,6 +33,7 @@ ROOMS = {
     "abstain.team": "The whole team",
     "abstain.certificates": "Certificates: what labels prove",
     "abstain.decisions": "Decisions",
+    "abstain.audit": "Audits",
     "abstain.policy": "Policies",
     "abstain.classifier": "Around an estimator",
     "abstain.monitoring": "Streams",

@@ -16,6 +16,7 @@ ROOMS = [
     "_words",
     "_display",
     "_inputs",
+    "audit",
     "_numerics",
     "_kernels",
     "program",

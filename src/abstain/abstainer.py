@@ -36,6 +36,7 @@ from abstain._kernels.proportions import adapted
 from abstain._logs import logger, stopwatch
 from abstain._numerics import Parameters, clone, raise_not_fitted
 from abstain._summariser import Summariser
+from abstain.audit import Audit, AuditedRows, SelectedLabels
 from abstain.calibration import Calibrator
 from abstain.certificates import check_confidence, check_prior_range, split_for_certificate
 from abstain.deciding import (
@@ -54,7 +55,7 @@ from abstain.exceptions import ArgumentError, RepairWarning, Way, warn_user
 from abstain.metrics import Decision, Metric
 from abstain.policy import Decisions, Policy, rule_of
 from abstain.selection import RATES, Cost, Selection, goals_of
-from abstain.shift import KnownLabels, ShiftEstimator
+from abstain.shift import KnownLabels, ShiftEstimator, standing_for
 from abstain.summaries import LabelledSummary, Summary
 
 __all__ = ["Abstainer"]
@@ -261,8 +262,9 @@ class Abstainer(Parameters):
         sample_weight: ArrayLike | None = None,
         *,
         score_samples: Iterable[ArrayLike] | None = None,
-        y_target: ArrayLike | None = None,
+        y_target: ArrayLike | SelectedLabels | None = None,
         missing: Missing = "error",
+        audit: float | Audit | None = None,
     ) -> Decisions:
         """Adapt to an unlabelled batch and choose which of its rows to withhold.
 
@@ -285,13 +287,19 @@ class Abstainer(Parameters):
             would be. They must be of rows picked at random: those of rows that were referred
             because they were uncertain tell of uncertain rows alone. Where labels and
             probabilities contradict each other, or the labelled rows look picked, there is a
-            warning, and a doubt in ``decisions.assumption``.
+            warning, and a doubt in ``decisions.assumption``. Labels of referred rows and of an
+            audit are :class:`abstain.audit.SelectedLabels`, which know how probable each was.
         missing : {"error", "refer", "drop"}
             What to do with a row without a score, which is one with NaN, None or null in any of
             its scores: raise an error; give it to a person, which uses up the budget first; or
             leave it out, and then ``decisions.rows`` tells which rows are left. A budget that is
             a fraction is one of all rows that are left. What is decided about the other rows is
             what would be if they had come alone, with the budget that remains.
+        audit : float or Audit, optional
+            The share of the kept rows that is labelled as well, in (0, 1], or an
+            :class:`abstain.audit.Audit`, which draws them by a keyed hash of their ids. They stay
+            kept; ``decisions.audit`` says which they are and ``decisions.label_probability`` how
+            probably each row was to be labelled, for ``evaluate(..., selected=True)``.
 
         Returns
         -------
@@ -315,10 +323,14 @@ class Abstainer(Parameters):
         if on_device(scores):
             from abstain.cuda import decide as decide_there
 
+            for_memory = {"sample_weight": sample_weight, "y_target": y_target, "audit": audit}
             return decide_there(  # type: ignore[return-value]
-                self, scores, missing=missing, sample_weight=sample_weight, y_target=y_target
+                self, scores, missing=missing, **for_memory
             )
         read = read_scores(scores, self.order_, scale=self.scale)
+        probability = None
+        if isinstance(y_target, SelectedLabels):
+            probability, y_target = y_target.check(len(read.values)), y_target.y
         values, roles = row_roles(
             read.values, missing=missing, y_target=y_target, classes=self.classes_
         )
@@ -330,7 +342,9 @@ class Abstainer(Parameters):
         given = self._given(self._selection if roles.nothing else self._left(roles, everyone))
         known = None
         if apart is not None and roles.codes is not None:
-            known = _known_labels(roles, roles.codes, apart, everyone, len(self.classes_))
+            known = _known_labels(
+                roles, roles.codes, apart, everyone, roles.left(probability), len(self.classes_)
+            )
         outside_score = None
         if score_samples is not None:
             outside_score = partial(self._variance, score_samples, roles)
@@ -350,6 +364,7 @@ class Abstainer(Parameters):
             frame=read.source,
             carried=read.others,
             validation=self.validation_,
+            audited=AuditedRows.of(audit, roles.n_rows, roles.rows),
         )
 
     def summariser(self) -> Summariser:
@@ -584,12 +599,20 @@ def _raise_none_left(roles: RowRoles) -> NoReturn:
 
 
 def _known_labels(
-    roles: RowRoles, codes: IntArray, proba: FloatArray, weight: FloatArray | None, n_classes: int
+    roles: RowRoles,
+    codes: IntArray,
+    proba: FloatArray,
+    weight: FloatArray | None,
+    probability: FloatArray | None,
+    n_classes: int,
 ) -> KnownLabels:
     """Return the rows of known label, for what they say of the batch."""
-    at = roles.labelled_at
+    at, counts = roles.labelled_at, roles.counts(weight, n_classes)
+    standing = None
+    if probability is not None:
+        counts, standing = standing_for(codes, probability, weight, n_classes)
     return KnownLabels(
-        roles.counts(weight, n_classes),
+        counts,
         LabelledSummary(
             # Probabilities that are to be adapted in place elsewhere.
             np.array(both_columns(proba)),
@@ -597,6 +620,7 @@ def _known_labels(
             None if weight is None else weight[at],
         ),
         n=int((codes >= 0).sum()),
+        standing=None if standing is None else standing[at],
     )
 
 

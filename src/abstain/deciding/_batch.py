@@ -18,7 +18,7 @@ from abstain.metrics import Metric
 from abstain.regions import Choice
 from abstain.selection import Selection
 from abstain.shift import KnownLabels
-from abstain.summaries import BatchSummary, Summary, own_order, summarise
+from abstain.summaries import BatchSummary, RowSummary, Summary, compact, own_order, summarise
 
 #: Gives a score of each row that no probability tells, from new over old class proportions.
 OutsideScore = Callable[[FloatArray], FloatArray]
@@ -98,7 +98,7 @@ class Batch:
             else metric.summarised(ordered, heavy, bins)
         )
         return cls(
-            summary,
+            _with_selected(metric, summary, known, bins),
             rows,
             summary,
             weight,
@@ -137,11 +137,27 @@ class Batch:
     def exact(self, metric: Metric) -> Self:
         """Return the same batch without bins."""
         summary = metric.summarised(self.rows, self.weight, None)
-        return replace(self, summary=summary, chosen_from=summary, binned=False)
+        whole = _with_selected(metric, summary, self.known, None)
+        return replace(self, summary=whole, chosen_from=summary, binned=False)
 
     def as_summarised(self, values: Any) -> Any:
         """Return what there is for each row in the order of the summary."""
         return values if self.order is None else values[self.order]
+
+
+def _with_selected(
+    metric: Metric, summary: BatchSummary, known: KnownLabels | None, bins: int | None
+) -> BatchSummary:
+    """Return the summary with rows of known label that were picked by their scores.
+
+    Without these the others do not look like the batch that they are of.
+    """
+    if known is None or known.standing is None:
+        return summary
+    proba, weight = known.rows.proba, known.rows.weight
+    if isinstance(summary, RowSummary):
+        return summary.merged(RowSummary(proba, weight))
+    return summary.merged(metric.summarised(compact(proba), weight, bins))
 
 
 def calibrated_apart(

@@ -93,7 +93,7 @@ class ShiftEvidence:
         alone = self.estimator.worlds_ is None
         found = self._resampled.under(part, at=self.used, reuse=alone)
         if self.known is not None:
-            found = found.with_batch_rows(self.known.rows, part.ratios, self.seed)
+            found = found.with_batch_rows(self.known.speaking, part.ratios, self.seed)
         worlds = self.estimator.worlds_
         return found if worlds is None else replace(found, unseen=worlds.unseen)
 

@@ -15,6 +15,7 @@ from abstain import metrics as metric_registry
 from abstain._display import block, next_steps, sentence, table
 from abstain._inputs import (
     ClassOrder,
+    IntArray,
     Mask,
     check_labels,
     check_level,
@@ -41,6 +42,13 @@ from abstain.evaluation._operating import (
     operating_point,
 )
 from abstain.evaluation._risk_coverage import RiskCoverage, risk_coverage
+from abstain.evaluation._selected import (
+    Promise,
+    SelectedEstimate,
+    SelectedRows,
+    SelectiveJudge,
+    selected_tables,
+)
 from abstain.exceptions import AssumptionWarning, warn_user
 from abstain.metrics import SHARES, CellShare, Metric
 
@@ -107,6 +115,14 @@ class Evaluation:
         at the best threshold of the evaluated rows, which no rule could have known.
     estimated_at_threshold : OperatingPoint or None
         What had been estimated of these without labels.
+    selected : dict of str to dict of str to SelectedEstimate
+        Of labels that came back selectively: each metric of ``all`` rows, of the ``kept`` and,
+        where every referred row has a label, of the ``team``, in which that is its answer. Each
+        has ``inverse_probability`` and ``doubly_robust``, both with an interval.
+    promises : dict of str to Promise
+        Of these, sensitivity and the other shares of the kept rows at the rule's own threshold
+        held against what was estimated before: ``evidence`` that may be looked at after every
+        label, and whether the promise is ``broken``.
     """
 
     metric: str
@@ -119,16 +135,27 @@ class Evaluation:
     positive: Any = None
     at_threshold: dict[str, Realised] = field(default_factory=dict)
     estimated_at_threshold: OperatingPoint | None = None
+    selected: dict[str, dict[str, SelectedEstimate]] = field(default_factory=dict)
+    promises: dict[str, Promise] = field(default_factory=dict)
 
     @property
     def inside_before(self) -> bool | None:
-        """Whether the realised value of all rows lies in its interval; None if not defined."""
-        return _inside(self.estimated_before, self.realised[self.metric].all)
+        """Whether the realised value of all rows lies in its interval; None if not defined.
+
+        From labels that came back selectively: whether it may, by an interval of its own.
+        """
+        return _inside(self.estimated_before, *self._found("all"))
 
     @property
     def inside_after(self) -> bool | None:
         """Whether the realised value of the kept lies in its interval; None if not defined."""
-        return _inside(self.estimated_after, self.realised[self.metric].kept)
+        return _inside(self.estimated_after, *self._found("kept"))
+
+    def _found(self, rows: str) -> tuple[float, tuple[float, float]]:
+        """Return what was realised, and what it may have been of rows that have no label."""
+        own = self.realised[self.metric]
+        value = getattr(own, rows)
+        return value, getattr(own, f"{rows}_interval") if self.selected else (value, value)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the evaluation as plain data; what is not defined is None."""
@@ -145,9 +172,14 @@ class Evaluation:
             "estimated_at_threshold": self.estimated_at_threshold
             and self.estimated_at_threshold.to_dict(),
             "estimated": {
-                "before": _estimate(self.estimated_before, own.all),
-                "after": _estimate(self.estimated_after, own.kept),
+                "before": _estimate(self.estimated_before, own.all, self.inside_before),
+                "after": _estimate(self.estimated_after, own.kept, self.inside_after),
             },
+            "selected": {
+                name: {of: asdict(one) for of, one in parts.items()}
+                for name, parts in self.selected.items()
+            },
+            "promises": {name: asdict(one) for name, one in self.promises.items()},
             "aurc": curve.aurc,
             "augrc": curve.augrc,
             "excess_aurc": curve.excess_aurc,
@@ -231,10 +263,13 @@ class Evaluation:
                 for metric, found in by_metric.items()
             ]
             yield "", [[f"by {name}" if name else "by group", *several, *numbers, *heads], *rows]
+        yield from selected_tables(self.selected, self.promises)
         rows = [["", "estimated", ""]]
+        insides = self.inside_before, self.inside_after
         both = (self.estimated_before, own.all), (self.estimated_after, own.kept)
-        for name, (guess, true) in zip(("all", "kept"), both, strict=True):
-            rows.append([name, str(guess), f"realised {words.number(true)}{_said(guess, true)}"])
+        for name, (guess, true), inside in zip(("all", "kept"), both, insides, strict=True):
+            said = "" if inside is None else ", inside" if inside else ", outside"
+            rows.append([name, str(guess), f"realised {words.number(true)}{said}"])
         yield f"{self.metric}, estimated without labels against realised", rows
 
     def _threshold_rows(self) -> list[list[str]]:
@@ -279,6 +314,7 @@ def evaluate(
     groups: Any = None,
     metrics: Metric | str | Sequence[Metric | str] = (),
     level: float | None = None,
+    selected: bool | ArrayLike | None = None,
 ) -> Evaluation:
     """Compare decisions with the truth.
 
@@ -298,10 +334,20 @@ def evaluate(
         More metrics to compute beside the one the decisions were made for.
     level : float, optional
         How often the intervals are to hold; as those of the decisions when not given.
+    selected : True or array-like of shape (n,), optional
+        Where labels came back of some rows alone, and ``y_true`` is empty elsewhere: how probably
+        each row was to be labelled. True takes that from decisions with an audit, counts the rows
+        alone that were referred or drawn, and takes what is still missing to be so by chance.
+        Every figure then counts a labelled row for as many as it stands for.
 
     Returns
     -------
     Evaluation
+
+    Raises
+    ------
+    ValueError
+        If no kept row has a label, so that nothing can be said of them.
 
     Warns
     -----
@@ -333,13 +379,10 @@ def evaluate(
     """
     check_decisions(decisions)
     n = len(decisions)
-    labels = label_array(y_true, "y_true")
-    if decisions.rows is not None and len(labels) != n:
-        raise ValueError(
-            f"`y_true` must have one label per row that is left; {len(labels)} "
-            f"labels, {n} rows, as others were dropped. Pass y_true[decisions.rows]."
-        )
-    codes = check_labels(labels, classes=decisions.classes, n_rows=n, name="y_true")
+    back = None
+    if selected is not None and selected is not False:
+        back = SelectedRows.of(decisions, y_true, selected)
+    codes = _all_codes(decisions, y_true) if back is None else back.codes
     own = decisions.metric
     more = metric_registry.get_several(metrics)
     order = ClassOrder(decisions.classes, decisions.classes, decisions.positive)
@@ -349,12 +392,14 @@ def evaluate(
             order.need_positive(f"`metrics` {metric.name!r} is of the positive class")
     chosen = {metric.name: metric for metric in (own, *more)}
     scored, at = decisions.scored, decisions.scored_at
-    judge = _Judge(
-        decisions,
-        JudgedRows(codes, decisions.proba, decisions.columns, decisions.sample_weight),
-        np.isin(np.arange(n), at),
-        decisions.level if level is None else check_level(level),
+    level = decisions.level if level is None else check_level(level)
+    predicted, stands_for = np.isin(np.arange(n), at), None
+    if back is not None:
+        predicted, stands_for = predicted & back.labelled, back.stands_for
+    judged = JudgedRows(
+        codes, decisions.proba, decisions.columns, decisions.sample_weight, stands_for
     )
+    judge = _Judge(decisions, judged, predicted, level)
     everyone = np.ones(n, dtype=bool)
     shares = () if decisions.positive is None else SHARES
     parts = [(None, everyone), *group_rows(groups, n)]
@@ -362,13 +407,16 @@ def evaluate(
     found: dict[Any, dict[str, Realised]] = {label: {} for label, _ in parts}
     for label, metric, rows in progress(steps, "evaluate"):
         found[label][metric.name] = judge.realised(metric, rows)
-    small = sparse_parts(parts, codes, decisions.classes)
+    told = everyone if back is None else back.labelled
+    small = sparse_parts([(label, part & told) for label, part in parts], codes, decisions.classes)
     if small:
         warn_user(
             f"Too few rows to say much: {first_names(small)}. Read the intervals, or label more "
             f"rows.",
             AssumptionWarning,
         )
+    point = operating_point(decisions) if decisions.metric.known else None
+    said = None if back is None else SelectiveJudge(decisions, back, level)
     return Evaluation(
         metric=own.name,
         realised=found.pop(None),
@@ -376,15 +424,30 @@ def evaluate(
         estimated_before=decisions.estimate.before,
         estimated_after=decisions.estimate.after,
         risk_coverage=risk_coverage(
-            (codes[at] != scored.columns).astype(np.float64),
-            scored.priority,
-            sample_weight=scored.sample_weight,
+            (codes[at] != scored.columns).astype(np.float64)[told[at]],
+            scored.priority[told[at]],
+            sample_weight=judged.total_weight(at[told[at]]),
         ),
         small=small,
         positive=decisions.positive,
         at_threshold={name: judge.at_threshold(name) for name in shares},
-        estimated_at_threshold=operating_point(decisions) if decisions.metric.known else None,
+        estimated_at_threshold=point,
+        selected={}
+        if said is None
+        else {name: said.estimates(one) for name, one in chosen.items()},
+        promises={} if said is None else said.promises(point),
     )
+
+
+def _all_codes(decisions: Decisions, y_true: ArrayLike) -> IntArray:
+    """Return the column of the label of every row."""
+    labels, n = label_array(y_true, "y_true"), len(decisions)
+    if decisions.rows is not None and len(labels) != n:
+        raise ValueError(
+            f"`y_true` must have one label per row that is left; {len(labels)} "
+            f"labels, {n} rows, as others were dropped. Pass y_true[decisions.rows]."
+        )
+    return check_labels(labels, classes=decisions.classes, n_rows=n, name="y_true")
 
 
 @dataclass(frozen=True, eq=False)
@@ -398,7 +461,7 @@ class _Judge:
     level: float
 
     def realised(self, metric: Metric, rows: Mask) -> Realised:
-        withheld, weight = self.decisions.abstain, self.rows.weight
+        withheld, weight = self.decisions.abstain, self.decisions.sample_weight
         counts = np.ones(int(rows.sum())) if weight is None else weight[rows]
         # Rows that count for nothing, all of them, have no share and no metric.
         share = np.average(withheld[rows], weights=counts) if counts.any() else np.nan
@@ -423,7 +486,7 @@ class _Judge:
         found = self.realised(CellShare(share), everyone)
         if share != "missed":
             return found
-        withheld, weight = self.decisions.abstain, self.rows.weight
+        withheld, weight = self.decisions.abstain, self.rows.total_weight(everyone)
         counts = np.where(self.predicted, 1.0 if weight is None else weight, 0.0)
         sizes = {"all": everyone, "kept": ~withheld, "withheld": withheld}
         changes: dict[str, Any] = {}
@@ -440,7 +503,10 @@ class _Judge:
         if not (rows if weight is None else weight).any():
             return float("nan"), _NOT_DEFINED
         whole = self.rows
-        part = JudgedRows(whole.codes[rows], whole.proba[rows], whole.prediction[rows], weight)
+        stands = None if whole.stands_for is None else whole.stands_for[rows]
+        part = JudgedRows(
+            whole.codes[rows], whole.proba[rows], whole.prediction[rows], weight, stands
+        )
         value, seed = part.value(metric), self.decisions.seed
         return value, realised_interval(metric, value, part, level=self.level, seed=seed)
 
@@ -450,20 +516,21 @@ def _written(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _estimate(estimated: EstimatedValue, realised: float) -> dict[str, Any]:
+def _estimate(estimated: EstimatedValue, realised: float, inside: bool | None) -> dict[str, Any]:
     return {
         "value": estimated.value,
         "realised": realised,
         "interval": estimated.interval,
         "level": estimated.level,
-        "inside": _inside(estimated, realised),
+        "inside": inside,
     }
 
 
-def _inside(estimated: EstimatedValue, realised: float) -> bool | None:
-    if not np.isfinite([realised, *estimated.interval]).all():
+def _inside(estimated: EstimatedValue, realised: float, ends: tuple[float, float]) -> bool | None:
+    if not np.isfinite([realised, *ends, *estimated.interval]).all():
         return None
-    return estimated.holds(realised)
+    low, high = estimated.interval
+    return bool(ends[0] <= high and low <= ends[1])
 
 
 def _flat(found: dict[str, Any]) -> dict[str, Any]:
@@ -476,11 +543,6 @@ def _flat(found: dict[str, Any]) -> dict[str, Any]:
         else:
             flat[key] = value
     return flat
-
-
-def _said(estimated: EstimatedValue, realised: float) -> str:
-    inside = _inside(estimated, realised)
-    return "" if inside is None else ", inside" if inside else ", outside"
 
 
 def _cells(name: str, found: Realised) -> list[str]:

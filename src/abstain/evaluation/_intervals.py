@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
+from abstain._numerics import gamma_draws
 from abstain.metrics import Metric
 from abstain.summaries import RowSummary
 
@@ -28,18 +30,53 @@ class JudgedRows:
         The probabilities that were decided by.
     weight : ndarray of shape (n,) or None
         How much each row counts.
+    stands_for : ndarray of shape (n,) or None
+        How many rows each stands for, which makes it no surer; one where they are all there are.
     """
 
     codes: IntArray
     proba: FloatArray
     prediction: IntArray
     weight: FloatArray | None
+    stands_for: FloatArray | None = None
+
+    @property
+    def counts(self) -> FloatArray:
+        """How many rows each is."""
+        return np.ones(len(self.codes)) if self.weight is None else self.weight
+
+    def total_weight(self, rows: Any = slice(None)) -> FloatArray | None:
+        """Return how much some rows count with all that they stand for; None where once each."""
+        weight = self.weight if self.stands_for is None else self.counts * self.stands_for
+        return None if weight is None else weight[rows]
 
     def value(self, metric: Metric) -> float:
         """Return the metric of the rows."""
         return metric.observed(
-            self.codes, self.proba, prediction=self.prediction, sample_weight=self.weight
+            self.codes, self.proba, prediction=self.prediction, sample_weight=self.total_weight()
         )
+
+    def with_surprises(self) -> JudgedRows:
+        """Return the rows with half a row of each class added that turned out otherwise."""
+        some, others, mass = _surprises(self.codes, self.proba)
+        stands = self.stands_for
+        if stands is not None:
+            mean = np.average(stands, weights=self.counts)
+            stands = np.append(stands, np.full(len(some), mean))
+        return JudgedRows(
+            np.concatenate([self.codes, others]),
+            np.ascontiguousarray(np.concatenate([self.proba, self.proba[some]])),
+            np.concatenate([self.prediction, self.prediction[some]]),
+            np.concatenate([self.counts, np.full(len(some), mass)]),
+            stands,
+        )
+
+    def drawn_weights(self, n_draws: int, seed: int) -> FloatArray:
+        """Return what the rows count as they are, and then in each of so many draws."""
+        counts, stands = self.counts, 1.0 if self.stands_for is None else self.stands_for
+        drawn = gamma_draws(counts, n_draws, np.random.default_rng(seed))
+        weights: FloatArray = np.vstack([counts, drawn]) * stands
+        return weights
 
 
 def realised_interval(
@@ -67,26 +104,39 @@ def realised_interval(
     """
     if not np.isfinite(value):
         return float("nan"), float("nan")
-    codes, proba, prediction = judged.codes, judged.proba, judged.prediction
-    count = np.ones(len(codes)) if judged.weight is None else judged.weight
-    surprising, others, mass = _surprises(codes, proba)
-    rows = RowSummary(
-        np.ascontiguousarray(np.concatenate([proba, proba[surprising]])),
-        np.concatenate([count, np.full(len(surprising), mass)]),
-    )
-    centre, draws = metric.resampled(
-        np.concatenate([codes, others]),
-        rows,
-        np.concatenate([prediction, prediction[surprising]]),
-        metric.n_replicates,
-        seed,
-    )
+    more = judged.with_surprises()
+    if judged.stands_for is None:
+        rows = RowSummary(more.proba, more.weight)
+        found = metric.resampled(more.codes, rows, more.prediction, metric.n_replicates, seed)
+    else:
+        found = _weighed(metric, more, seed)
+    return interval_about(metric, value, *found, level=level)
+
+
+def interval_about(
+    metric: Metric, value: float, centre: float, draws: FloatArray, *, level: float
+) -> tuple[float, float]:
+    """Return the interval that draws about their centre leave a value; it always holds it."""
     draws = draws[np.isfinite(draws)] + (value - centre)
     if 2 * len(draws) < metric.n_replicates or not np.isfinite(centre):
         return float("nan"), float("nan")
     tail = (1 - level) / 2
     low, high = np.clip(np.quantile(draws, [tail, 1 - tail]), *metric.value_range).tolist()
     return min(low, value), max(high, value)
+
+
+def _weighed(metric: Metric, judged: JudgedRows, seed: int) -> tuple[float, FloatArray]:
+    """Return the value of rows that stand for others, and what it is with them drawn anew."""
+    values = np.full(1 + metric.n_replicates, np.nan)
+    for k, weight in enumerate(judged.drawn_weights(metric.n_replicates, seed)):
+        try:
+            values[k] = metric.observed_on(
+                judged.codes, RowSummary(judged.proba, weight), judged.prediction
+            )
+        except ValueError:
+            # A draw may have one class alone, of which the metric says nothing.
+            continue
+    return float(values[0]), values[1:]
 
 
 def _surprises(codes: IntArray, proba: FloatArray) -> tuple[IntArray, IntArray, float]:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from abstain._inputs import FloatArray
+from abstain._inputs import FloatArray, IntArray, Mask
 from abstain.metrics._confusion import BaseConfusionMetric
 
 # The cell that is counted, and the cells that it is a share of: [true class, predicted class].
@@ -49,6 +49,12 @@ class CellShare(BaseConfusionMetric):
     def value(self, confusion: FloatArray) -> float:
         """Return the share; NaN where there is nothing to have a share of."""
         return float(self._values([confusion])[0])
+
+    def rows(self, codes: IntArray, prediction: IntArray) -> tuple[Mask, Mask]:
+        """Return which rows are counted, and which they are a share of."""
+        (true, predicted), among = _SHARES[self.share]
+        counted: Mask = (codes == true) & (prediction == predicted)
+        return counted, np.array(among, dtype=np.bool_)[codes, prediction]
 
     def _values(self, confusions: Iterable[FloatArray]) -> FloatArray:
         cell, among = _SHARES[self.share]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from abstain._display import block, doubts, facts, next_steps, proportions, sentence
 from abstain._inputs import FloatArray, IntArray, Mask, RowRoles, both_columns, to_native_frame
 from abstain._numerics import plain
+from abstain.audit import AuditedRows
 from abstain.certificates import Certificate
 from abstain.deciding import Outcome
 from abstain.estimation import Estimate, Replicates
@@ -88,6 +89,11 @@ class Decisions:
     over_capacity : ndarray of bool, shape (n,), or None
         Which rows the rule withholds and are kept all the same, as ``at_most`` is used up; None
         where that was not asked for.
+    audit : ndarray of bool, shape (n,), or None
+        Which kept rows are to be labelled as well; None where no audit was asked for.
+    label_probability : ndarray of shape (n,) or None
+        How probably each row was to be labelled: 1 where it is referred or its label was known,
+        the share of the audit where it is kept; None where no audit was asked for.
     validation : tuple or None
         The validation scores and labels behind the decisions, as they were given; for
         :meth:`report`.
@@ -106,6 +112,8 @@ class Decisions:
     frame: Any = None
     carried: tuple[str, ...] = ()
     validation: tuple[Any, Any] | None = None
+    # Which rows are labelled if they are kept, and how probable that was.
+    audited: AuditedRows | None = None
 
     def __len__(self) -> int:
         return len(self.outcome.abstain) if self.roles is None else len(self.roles)
@@ -251,6 +259,22 @@ class Decisions:
         over = self.outcome.over_capacity
         return None if over is None else self._spread(over, False, False)
 
+    @property
+    def audit(self) -> Mask | None:
+        """Which kept rows are to be labelled as well; None where no audit was asked for."""
+        if self.audited is None:
+            return None
+        drawn: Mask = self.audited.drawn & ~self.abstain
+        return drawn if self.known is None else drawn & ~self.known
+
+    @property
+    def label_probability(self) -> FloatArray | None:
+        """How probably each row was to be labelled; None where no audit was asked for."""
+        if self.audited is None:
+            return None
+        labelled = self.abstain if self.known is None else self.abstain | self.known
+        return np.where(labelled, 1.0, self.audited.share)
+
     @cached_property
     def values(self) -> FloatArray | None:
         """The score that ordered the rows, where the probabilities do not tell it."""
@@ -368,9 +392,10 @@ class Decisions:
         "over capacity" where that is why), ``prediction``, ``threshold``
         (the probability from which on the positive class is predicted, the same in every row;
         only where the rule is a threshold), ``gain`` and the probability of each class as ``p_``
-        and its name. A column of yours that is called as one of ours keeps its name, and ours
-        begins with ``abstain_``. Scores that came as an array
-        give a frame of pandas, Polars or PyArrow, the first of them that is installed.
+        and its name; where an audit was asked for, ``audit`` and ``label_probability``. A column
+        of yours that is called as one of ours keeps its name, and ours begins with ``abstain_``.
+        Scores that came as an array give a frame of pandas, Polars or PyArrow, the first of them
+        that is installed.
         """
         columns = decision_columns(self, _by_number, gaps=self.missing is not None)
         columns = {free_name(name, self.carried): values for name, values in columns.items()}
@@ -480,6 +505,9 @@ def decision_columns(
         shares = [partial(np.ascontiguousarray, column) for column in compact.T]
     labels = decisions.classes.tolist()
     made |= {f"p_{label}": share for label, share in zip(labels, shares, strict=True)}
+    if decisions.audited is not None:
+        made |= {"audit": lambda: decisions.audit}
+        made |= {"label_probability": lambda: decisions.label_probability}
     return {name: make() for name, make in made.items() if name not in left_out}
 
 

@@ -44,6 +44,7 @@ from abstain._schema import (
     parsed,
     signature,
 )
+from abstain.audit import Audit, AuditedRows
 from abstain.calibration import Calibrator
 from abstain.certificates import Certificate
 from abstain.deciding import (
@@ -261,6 +262,7 @@ class Policy:
         *,
         missing: Missing = "error",
         at_most: int | None = None,
+        audit: float | Audit | None = None,
     ) -> Decisions:
         """Decide about new rows, one or many.
 
@@ -284,6 +286,9 @@ class Policy:
             order they come; the others are kept, with "over capacity" as their ``reason``. Rows
             without a score come first, and all of them are withheld, with a warning where they
             are more than this.
+        audit : float or Audit, optional
+            The share of the kept rows that is labelled as well, as for
+            :meth:`abstain.Abstainer.decide`.
 
         Returns
         -------
@@ -299,12 +304,17 @@ class Policy:
         if on_device(scores):
             from abstain.cuda import apply
 
+            for_memory = {"sample_weight": sample_weight, "at_most": at_most, "audit": audit}
             return apply(  # type: ignore[return-value]
-                self, scores, missing=missing, sample_weight=sample_weight, at_most=at_most
+                self, scores, missing=missing, **for_memory
             )
         most = None if at_most is None else check_count(at_most, name="at_most")
         found = self._applied(scores, sample_weight, missing=missing, says=True)
         roles, outcome = found.roles, found.outcome
+        if audit is not None:
+            n_rows = len(found) if roles is None else roles.n_rows
+            drawn = AuditedRows.of(audit, n_rows, None if roles is None else roles.rows)
+            found = replace(found, audited=drawn)
         referred = 0 if roles is None else roles.n_referred
         if most is None:
             self.warn_of_more(int(outcome.abstain.sum()) + referred, len(found))

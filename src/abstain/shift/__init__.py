@@ -22,6 +22,7 @@ from abstain.shift._doubts import doubts as doubts
 from abstain.shift._fixed import KnownPriors, NoShift
 from abstain.shift._known import KnownLabels as KnownLabels
 from abstain.shift._known import known_doubts as known_doubts
+from abstain.shift._known import standing_for as standing_for
 from abstain.shift._maximum_likelihood import MANY_CLASSES as MANY_CLASSES
 from abstain.shift._maximum_likelihood import MaximumLikelihoodShift
 from abstain.shift._online import OnlineProportions

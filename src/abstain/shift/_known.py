@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc, gammaincc
 
-from abstain._inputs import FloatArray, both_columns
+from abstain._inputs import FloatArray, IntArray, both_columns
+from abstain.exceptions import ArgumentError
 from abstain.summaries import BatchSummary, LabelledSummary, Moves, fewer
 
 # How often labels may contradict right probabilities, or look picked though they were not.
@@ -26,6 +27,10 @@ _FEWEST_OF_A_CLASS = 5
 _MOST_NUMBERS = 2**21
 _DRAWS = 5
 _MOST_ROWS = 20_000
+_NO_KEPT_ROW = (
+    "Every row with a label was referred, so the labels say nothing of the rows that were kept. "
+    "Have a share of these labelled too, such as audit=0.02."
+)
 # A label that was all but ruled out counts no more than one that had this probability.
 _LEAST = 1e-3
 
@@ -42,14 +47,70 @@ class KnownLabels:
         Those with a score: calibrated, not adapted.
     n : int
         How many rows there are, those without a score too.
+    standing : ndarray or None
+        How many rows without a label each of those with a score stands for, where they were not
+        picked at random; see :func:`standing_for`.
     """
 
     counts: FloatArray
     rows: LabelledSummary
     n: int
+    standing: FloatArray | None = None
+
+    @property
+    def speaking(self) -> LabelledSummary:
+        """The rows as they speak of those without a label."""
+        if self.standing is None:
+            return self.rows
+        some = self.standing > 0
+        return LabelledSummary(self.rows.proba[some], self.rows.labels[some], self.standing[some])
 
     def __len__(self) -> int:
         return len(self.rows.labels)
+
+
+def standing_for(
+    codes: IntArray, probability: FloatArray, weight: FloatArray | None, n_classes: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return the known labels of each class as if picked at random, and what each row stands for.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,)
+        The column of each known label, -1 where it is not known.
+    probability : ndarray of shape (n,)
+        How probably each row was to be labelled; NaN of rows that nobody has decided about.
+    weight : ndarray of shape (n,) or None
+        How much each row counts.
+    n_classes : int
+
+    Notes
+    -----
+    A row that was labelled with probability q stands for 1 / q rows of the batch, and for
+    ``(1 - q + r) / q`` of those without a label, where r is how many rows nobody has decided
+    about for each that somebody has. Weights count for as many rows as they are worth:
+    ``sum(w)**2 / sum(w**2)``.
+    """
+    known, count = codes >= 0, np.ones(len(codes)) if weight is None else weight
+    lost = np.flatnonzero(known & np.isnan(probability))
+    if len(lost):
+        raise ArgumentError(
+            f"`probability` must say of every row that has a label how probably it was to get "
+            f"one; of {int(known.sum())} labels {len(lost)} have none, first is row {lost[0]}.",
+            "probability",
+        )
+    fresh = np.isnan(probability)
+    some = np.where(known, probability, 1.0)
+    more = count[fresh].sum() / count[~fresh].sum()
+    of_all = np.where(known, count / some, 0.0)
+    rest = np.where(known, count * (1 - some + more) / some, 0.0)
+    classes = np.bincount(codes[known], _worth(of_all)[known], n_classes)
+    return classes.astype(np.float64), _worth(rest)
+
+
+def _worth(weight: FloatArray) -> FloatArray:
+    squares = float(weight @ weight)
+    return weight * (weight.sum() / squares) if squares > 0 else weight
 
 
 def known_doubts(
@@ -74,9 +135,12 @@ def known_doubts(
     seed : int
         Seeds the labels that are drawn to compare with.
     """
+    if known.standing is not None and not known.standing.any():
+        return (_NO_KEPT_ROW,)
     if len(known) < _FEWEST:
         return ()
-    return (*_about_picking(known, summary), *_about_labels(known, moves, classes, seed))
+    picking = _about_picking(known, summary) if known.standing is None else []
+    return (*picking, *_about_labels(known, moves, classes, seed))
 
 
 def _about_picking(known: KnownLabels, summary: BatchSummary) -> list[str]:
