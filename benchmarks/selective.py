@@ -57,7 +57,10 @@ def run(policy: Policy, ill: float, lower: float, seed: int) -> dict[str, list[o
     before = found.estimated_before
     parts = [
         (naive, (naive - error, naive + error)),
-        *((one.value, one.interval) for one in (before, own.inverse_probability, own.doubly_robust)),
+        *(
+            (one.value, one.interval)
+            for one in (before, own.inverse_probability, own.doubly_robust)
+        ),
     ]
     broken = any(one.broken for one in found.promises.values())
     return {"parts": [[value, *ends] for value, ends in parts], "broken": [broken]}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from abstain.cli._terminal import say
     "rule withholds.",
 )
 @option.reading(refer=True, stream=True)
-@option.outputs("sort", "force", "strict", "as_json", out=option.DECISIONS)
+@option.outputs("sort", "audit", "force", "strict", "as_json", out=option.DECISIONS)
 def apply(
     rule: option.SavedRule,
     batch: Path,
@@ -47,7 +48,7 @@ def apply(
     from abstain.cli._streaming import is_streamed
 
     inputs = (rule.policy, batch, rule.key_file)
-    if is_streamed(batch, reading.stream, outputs):
+    if is_streamed(batch, reading.stream, outputs, {"--audit": outputs.audit}):
         outputs.check_stream(*inputs)
         _streamed(rule, batch, columns, at_most, reading, outputs)
         return
@@ -59,7 +60,7 @@ def apply(
 
     policy = rule.load()
     rows = read_predictions(batch, columns, reading, rule=policy, others=outputs.out is not None)
-    told = rows.unscored_and_known(policy.classes)
+    told = rows.unscored_and_known(policy.classes) | rows.audited(outputs.audit, rule.key)
     decisions = policy.apply(rows.scores_for(policy.classes), at_most=at_most, **told)
     found = facts(decisions, stored=True) | rows.remarks
     found["adapt"] = _adapting_command(found, rule.policy, batch, columns, reading)
@@ -196,7 +197,7 @@ def adapt(
     help="Another metric to compute beside the rule's own; may be given several times."
 )
 @option.level
-@option.outputs("as_json")
+@option.outputs("audit", "as_json")
 def evaluate(
     rule: option.SavedRule,
     labelled: Path,
@@ -211,32 +212,40 @@ def evaluate(
 
     Prints the metric on all rows, on those kept and on those withheld, with intervals, by each
     --group, what had been estimated without labels, and whether the interval held what came
-    true. Rows without a label are left out and counted.
+    true. Rows without a label are left out and counted; with --audit, as it was when the rule was
+    applied, those that have one are counted for as many as they stand for.
     """
     if columns.labels is not None and columns.identifier is None:
         raise click.UsageError("--labels needs --id: the column, in both files, that names a row.")
+
+    import numpy as np
 
     from abstain.cli._labels import text_columns, true_labels
     from abstain.cli._predictions import read_predictions
     from abstain.evaluation import evaluate as evaluated
 
-    policy = rule.load()
-    rows = read_predictions(labelled, option.Columns(columns.scores), reading, rule=policy)
+    policy, audit = rule.load(), outputs.audit
+    own = option.Columns(columns.scores)
+    if audit is not None:
+        own = replace(own, identifier=columns.identifier)
+    rows = read_predictions(labelled, own, reading, rule=policy)
     found = true_labels(labelled, columns, reading, rows.rows, policy)
+    # Of an audit the rows without a label count as well: the others stand for them.
+    told = found.rows if audit is None else np.ones_like(found.rows)
     by = {}
     for name in columns.groups:
         column = text_columns(labelled, {"--group": name}, reading, rows.rows)[name]
-        by[name] = [one or "(empty)" for one, own in zip(column, found.rows, strict=True) if own]
+        by[name] = [one or "(empty)" for one, here in zip(column, told, strict=True) if here]
     classes = policy.classes
-    decisions = policy.apply(
-        rows.scores_for(classes).filter(found.rows), **rows.unscored_and_known(classes)
-    )
+    given = rows.unscored_and_known(classes) | rows.audited(audit, rule.key)
+    decisions = policy.apply(rows.scores_for(classes).filter(told), **given)
     judged = evaluated(
         decisions,
-        found.labels,
+        found.labels if audit is None else found.spread(),
         groups=None if not by else by if len(by) > 1 else next(iter(by.values())),
         metrics=metrics,
         level=level,
+        selected=None if audit is None else True,
     )
     said = [line for line in (found.line(), judged.to_text()) if line]
     option.emit(

@@ -216,6 +216,12 @@ class TrueLabels:
             "labels_without_row": self.without_row,
         }
 
+    def spread(self) -> NDArray[Any]:
+        """Return an entry for every row, None where it has no label."""
+        entries = np.full(len(self.rows), None, dtype=object)
+        entries[self.rows] = self.labels.tolist()
+        return entries
+
     def line(self) -> str:
         """Return the counts as a line for people; nothing where every row has its label."""
         found = self.counts

@@ -32,7 +32,7 @@ _SECTIONS = {
     "known_labels",
     "Reading files": "labelled scale percent separator decimal encoding sheets missing validation",
     "Method": "calibration shift estimator decision score level random_state",
-    "Output": "out policy report webhook title force strict as_json help",
+    "Output": "out audit policy report webhook title force strict as_json help",
 }
 # Fewer options are read as quickly without headings.
 _MANY = 12

@@ -22,7 +22,7 @@ import click
 from abstain._files import landing, place_of
 from abstain._words import NOT_DEFINED
 from abstain.cli._terminal import in_a_line, say, spelled, tell
-from abstain.cli._values import FILE, KEY_FILE, filled_by, option_field
+from abstain.cli._values import FILE, KEY_FILE, check_with, filled_by, option_field
 from abstain.exceptions import AssumptionWarning, RepairWarning
 
 _HEARD = "abstain.warnings"
@@ -150,6 +150,13 @@ def wrote(what: str, path: Path | None) -> None:
     say(f"Wrote {what} to {in_a_line(path)}{also}")
 
 
+def _audited(text: str) -> float:
+    from abstain._inputs import read_fraction
+    from abstain.audit import Audit
+
+    return Audit(read_fraction(text)).share
+
+
 def _check_places(
     written: Iterable[Path | None], inputs: Iterable[Path | None], *, force: bool
 ) -> None:
@@ -226,6 +233,8 @@ class Outputs:
         The order of the rows in ``out``.
     key_file : Path or None
         Where the secret is that a rule is signed with.
+    audit : float or None
+        The share of the kept rows that is marked to be labelled as well.
     force, strict, as_json : bool
         Write over files that exist; stop where the data contradict the figures; speak JSON.
     """
@@ -249,6 +258,12 @@ class Outputs:
     )
     card: Path | None = option_field(
         "--card", type=FILE, help="Write a section for the card of the model, as Markdown."
+    )
+    audit: float | None = option_field(
+        "--audit",
+        callback=check_with(_audited),
+        help="A share of the kept rows that is labelled as well, such as 2%, drawn by --id and "
+        "the secret of --key-file; without it labels that come back tell of referred rows alone.",
     )
     force: bool = option_field(
         "--force", is_flag=True, help="Write over files that exist.", absent=False

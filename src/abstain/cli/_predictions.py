@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from abstain import cli
 from abstain._inputs import IntArray, Mask
 from abstain._logs import logger, stopwatch
+from abstain.audit import Audit
 from abstain.cli._header import MOST_NAMED, listed
 from abstain.cli._labels import as_labels, as_text, labels_and_classes, without_gaps
 from abstain.cli._reading import AS_FOUND, Columns, Missing, Reading
@@ -322,6 +323,18 @@ class Predictions:
                 [spelled.get(str(one).lower(), one) for one in self.known], dtype=object
             )
         return told
+
+    def audited(self, share: float | None, key: bytes | None) -> dict[str, Any]:
+        """Return what the library is to be told of an audit, where one is asked for."""
+        if share is None:
+            return {}
+        names: Any = self.ids
+        if names is None:
+            say("Rows are drawn for the audit by their number; --id names a column that lasts.")
+            names = range(self.scores.num_rows) if self.rows is None else self.rows
+        listed_names = names.to_pylist() if hasattr(names, "to_pylist") else [*names]
+        texts = [None if one is None else str(one).strip() for one in listed_names]
+        return {"audit": Audit(share, texts, key)}
 
     def scores_for(self, classes: Iterable[Any]) -> pa.Table:
         """Return the scores with their columns in the order of the classes that were fitted."""

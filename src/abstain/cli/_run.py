@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 @option.reading(refer=True, stream=True)
 @option.method("shift", "decision", "score", "level", "random_state")
 @option.outputs(
-    "sort", "policy", "key_file", "report", "force", "strict", "as_json", out=option.DECISIONS
-)
+    "sort", "policy", "key_file", "report", "audit", "force", "strict", "as_json",
+    out=option.DECISIONS,
+)  # fmt: skip
 def run(
     validation: Path,
     batch: Path,
@@ -53,7 +54,11 @@ def run(
     from abstain.cli._streaming import is_streamed
 
     inputs = (validation, batch, outputs.key_file)
-    whole = {"--report": outputs.report, "--known-labels": columns.known_labels}
+    whole = {
+        "--report": outputs.report,
+        "--known-labels": columns.known_labels,
+        "--audit": outputs.audit,
+    }
     if is_streamed(batch, reading.stream, outputs, whole):
         outputs.check_stream(*inputs)
         _streamed(validation, batch, goal, columns, reading, method, outputs)
@@ -72,7 +77,8 @@ def run(
     )
     abstainer = _fitted(source, goal, columns.positive, parameters)
     classes = abstainer.classes_
-    decisions = abstainer.decide(new.scores_for(classes), **new.unscored_and_known(classes))
+    told = new.unscored_and_known(classes) | new.audited(outputs.audit, key)
+    decisions = abstainer.decide(new.scores_for(classes), **told)
     decisions = replace(decisions, policy=_with_columns(decisions.policy, columns))
     found = facts(decisions) | new.remarks
     _stop_short(found, lines(found), goal, outputs)

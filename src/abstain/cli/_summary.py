@@ -46,6 +46,7 @@ def facts(decisions: Decisions, *, stored: bool = False) -> dict[str, Any]:
         "withheld": int(decisions.abstain.sum()),
         "abstention_rate": decisions.abstention_rate,
         "over_capacity": None if over is None else int(over.sum()),
+        "audit": _audit(decisions),
         "classes": decisions.classes.tolist(),
         "priors": _priors(decisions, stored),
         "asked": target_facts(decisions.scored),
@@ -60,6 +61,13 @@ def facts(decisions: Decisions, *, stored: bool = False) -> dict[str, Any]:
         "assumption": assumed and {**assumed.to_dict(), "summary": assumed.summary()},
         "alternative": each and {world: asdict(one) for world, one in each.items()},
     }
+
+
+def _audit(decisions: Decisions) -> dict[str, Any] | None:
+    audited, rows = decisions.audited, decisions.audit
+    if audited is None or rows is None:
+        return None
+    return {"share": audited.share, "rows": int(rows.sum()), "secret": audited.keyed}
 
 
 def _priors(decisions: Decisions, stored: bool) -> dict[str, Any]:
@@ -108,6 +116,13 @@ def lines(found: dict[str, Any]) -> list[str]:
         result.append(
             f"The rule would withhold {would:,}: the {found['withheld']:,} most pressing go to a "
             f"person, {found['over_capacity']:,} were let through for lack of capacity"
+        )
+    audit = found["audit"]
+    if audit is not None:
+        result.append(
+            f"Audit: {audit['rows']:,} kept rows, {share(audit['share'])} of them drawn by id, "
+            f"are to be labelled as well"
+            + ("" if audit["secret"] else "; without --key-file anybody can tell which")
         )
     if found["positive"] is not None:
         result.append(f"Positive class: {in_a_line(found['positive'])}")

@@ -129,6 +129,7 @@ def plain_logs() -> Iterator[None]:
 # The arguments of the library that an option of the same name stands for.
 OPTIONS = (
     "at_most",
+    "audit",
     "budget",
     "calibration",
     "capacity",
@@ -160,9 +161,11 @@ _NAMES = {name: f"--{name.replace('_', '-')}" for name in OPTIONS} | {
     "abstain": "--cost",
     "classes": "the names of the score columns",
     "groups": "the column of --group",
+    "ids": "the column of --id",
     "metrics": "--metric",
     "prediction_val": "--prediction",
     "sample_weight": "the weights",
+    "selected": "--audit",
     "y": "the label column",
     "y_source": "the labels of VALIDATION",
     "y_target": "the column of --known-labels",

@@ -230,9 +230,9 @@ class SelectiveJudge:
             sums = np.array([w.sum(), w @ x, w @ x, *promised.interval])
             seen = Seen(sums[None, None, :], np.array([[0.0, 1.0]]))
             won = first_crossing(seen, np.ones(1), -np.inf, 0)
-            evidence = 0.0 if won is None else won.log_evidence
+            evidence = 0.0 if won is None else float(won.log_evidence)
             # The promises are looked at together.
-            broken = evidence >= log(len(point.shares) / _FALSE_ALARMS)
+            broken = bool(evidence >= log(len(point.shares) / _FALSE_ALARMS))
             found[name] = Promise(
                 promised, float(np.average(x, weights=w)), evidence / log(10), broken
             )
