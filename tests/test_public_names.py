@@ -14,7 +14,7 @@ import pytest
 import abstain
 
 PINNED = Path(__file__).with_name("public_names.txt")
-MOST_NAMES = 157
+MOST_NAMES = 165
 
 
 def modules():
