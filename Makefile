@@ -15,11 +15,15 @@ setup: $(VENV)/.setup
 
 # Programs that some tests run, on Debian and as root: a browser for the report, a server for SQL, npm
 # for what looks for barriers in pages, Java for Spark. Where one is missing its tests are skipped, and
-# say so; no other target installs anything outside this folder.
-PROGRAMS ?= chromium postgresql npm default-jre-headless
+# say so; no other target installs anything outside this folder. Each stands behind its package, which is
+# left alone where the program is here already, from wherever.
+PROGRAMS ?= chromium:chromium postgresql:psql npm:npm default-jre-headless:java
 machine:
 	apt-get -qq update
-	apt-get -qq install --yes --no-install-recommends $(PROGRAMS)
+	@for one in $(PROGRAMS); do \
+	  type "$${one#*:}" >/dev/null 2>&1 \
+	    || apt-get -qq install --yes --no-install-recommends "$${one%:*}" || exit 1; \
+	done
 
 demo: $(VENV)/.demo
 	$(BIN)/abstain demo
