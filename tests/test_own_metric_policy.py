@@ -19,7 +19,7 @@ def profit(C):
     return (5 * C[1, 1] - C[0, 1]) / C.sum()
 
 
-def brier(y, p):
+def squared_error(y, p):
     return float(((y - p) ** 2).mean())
 
 
@@ -44,7 +44,7 @@ class Stricter(Accuracy):
 
 OWN = {
     "confusion": lambda: ConfusionMetric(profit),
-    "sampled": lambda: SampledMetric(brier, greater_is_better=False, n_samples=5),
+    "sampled": lambda: SampledMetric(squared_error, greater_is_better=False, n_samples=5),
     "class": Caution,
     "name-of-another": Stricter,
 }

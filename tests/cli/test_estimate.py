@@ -124,7 +124,8 @@ def test_doubts_are_said_once_and_with_the_alternative(abstain, odd):
     found = json.loads(abstain(*RUN, "--json")[1])
     likely = [name for name, weight in found["assumption"]["worlds"].items() if weight >= 0.05]
     assert out.count("\n  If ") == (len(likely) if len(likely) > 1 else 0)
-    assert abstain(*ESTIMATE)[2] == err
+    # What is chosen may be doubted besides.
+    assert err.startswith(abstain(*ESTIMATE)[2].rstrip())
 
 
 def test_strict_prints_and_writes_nothing(abstain, odd, clinic):

@@ -24,8 +24,8 @@ ROOMS = (
     "abstain.monitoring",
     "abstain.classifier",
 )
-#: Data that others make, checked where files are read; and what inner loops call, which take
-#: arrays that were checked before.
+#: Data that others make, checked where files are read; what inner loops call, which take arrays
+#: that were checked before; and what a monitor says of chunks that it was given, and of files.
 NOT_DOORS = {
     *("AbstainError", "Decisions", "Policy", "Certificate", "Bound", "Summary", "__version__"),
     *("bins_for", "coarseness", "choose_for", "check_n_classes", "check_parameters", "penalties"),
@@ -33,6 +33,7 @@ NOT_DOORS = {
     *("get_metadata_routing", "set_fit_request", "set_score_request", "importance", "other"),
     *("ratio_draws", "settled", "gradient", "removal_gains", "value", "of", "restore", "register"),
     *("summaries", "parse", "Evidence", "resolved", "summarised", "of_operations"),
+    *("free_name", "label", "label_times", "load", "save"),
 }
 #: What takes one of these is called by the house, which checked the rows before it made one.
 CHECKED = re.compile(
@@ -112,6 +113,7 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "prediction": lambda: (P > 0.5).astype(np.intp),
     "samples": lambda: [P, P**2],
     "priors": lambda: [0.3, 0.7],
+    "source_priors": lambda: [0.5, 0.5],
     "score": lambda: "entropy",
     "shift": lambda: "em",
     "calibration": lambda: "bcts",

@@ -111,6 +111,7 @@ BASES = {
     "report": "rule.json t.csv --scores p_ill --id id",
     "export": "rule.json --to sql --dialect sqlite --table t --scores p_ill",
     "metrics": "",
+    "monitor": "rule.json t.csv --scores p_ill",
     "demo": "--out sub",
     "doctor": "",
     "reproduce": "",

@@ -90,7 +90,7 @@ def _calibrator(draw, name, scale, scores, y, k, rng):
     if name == "identity":
         state |= {"slope_": np.ones(k), "bias_": np.zeros(k)}
     data = {"name": name, "scale": scale, **{key: value.tolist() for key, value in state.items()}}
-    kept = {"name", "scale", *calibration.get(name, scale=scale)._state}
+    kept = {"name", "scale", *calibration.get(name, scale=scale).state}
     return calibration.from_dict(
         {key: value for key, value in data.items() if key in kept}, classes=np.arange(k)
     )

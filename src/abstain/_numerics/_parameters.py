@@ -25,7 +25,7 @@ class Parameters:
         """Return the parameters with their defaults, those handed on to a base included."""
         found: dict[str, Any] = {}
         for kind in cls.__mro__:
-            if "__init__" not in vars(kind):
+            if kind is object or "__init__" not in vars(kind):
                 continue
             parameters = [*inspect.signature(vars(kind)["__init__"]).parameters.values()][1:]
             for one in parameters:

@@ -14,6 +14,7 @@ from scipy.stats import rankdata
 from abstain._inputs import FloatArray, IntArray
 from abstain._words import class_in_words, number
 from abstain.metrics import AUROC
+from abstain.summaries import RowSummary
 
 # Fewer rows, in all and of a class, are told to be few instead.
 _FEWEST, _FEWEST_OF_A_CLASS = 100, 10
@@ -51,7 +52,9 @@ def _about_order(
 ) -> list[str]:
     """Say of two classes that scores hardly tell them apart, or tell them the wrong way round."""
     ranks = rankdata(logits[:, 1] - logits[:, 0]) / (len(codes) + 1.0)
-    area = AUROC().observed(codes, np.column_stack([1 - ranks, ranks]), sample_weight=weight)
+    area = AUROC().observed_on(
+        codes, RowSummary(np.column_stack([1 - ranks, ranks]), weight), None
+    )
     n0, n1 = np.bincount(codes, minlength=2).tolist()
     chance = max(_BY_CHANCE * float(np.sqrt((n0 + n1 + 1) / (12 * n0 * n1))), _HARDLY)
     if area < 0.5 - chance:

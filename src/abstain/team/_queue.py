@@ -141,7 +141,7 @@ def simulate_queue(
         given = float_array(pressing, "pressing")
         if not given.size:
             raise ArgumentError(
-                "`pressing` is empty; pass how pressing referred cases are.", "pressing"
+                "`pressing` is empty; give how pressing referred cases are.", "pressing"
             )
         urgency = given[rng.integers(len(given), size=n_cases)]
     begun = _begun(
