@@ -5,13 +5,9 @@ import itertools
 import numpy as np
 import pytest
 import ranking_reference as reference
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from abstain import metrics
 from abstain.metrics import AUROC, AveragePrecision, SensitivityAtSpecificity
-from abstain.metrics._ranking import RankingMetric
-from abstain.summaries import summarise
 
 SOME_P = np.array([0.1, 0.22, 0.35, 0.5, 0.68, 0.77, 0.93])
 
@@ -44,30 +40,19 @@ def test_the_mean_over_many_samples_is_that_of_enumeration(metric, slow):
     np.testing.assert_allclose(sampled.window_values(SOME_P, 3), exact, atol=0.02)
 
 
-def test_tied_examples_are_labelled_one_by_one():
+@pytest.mark.parametrize("level", [0.5, 0.6, 0.9, 1.0])
+def test_tied_examples_are_labelled_one_by_one(level):
     p = np.array([0.1, 0.4, 0.4, 0.4, 0.8, 0.8, 0.9])
-    metric = SensitivityAtSpecificity(0.6, method="sampled", n_samples=40_000, smoothing=None)
-    exact = enumerated(reference.sensitivity_at_specificity(0.6), p, 3)
+    metric = SensitivityAtSpecificity(level, method="sampled", n_samples=40_000, smoothing=None)
+    exact = enumerated(reference.sensitivity_at_specificity(level), p, 3)
     np.testing.assert_allclose(metric.window_values(p, 3), exact, atol=0.01)
 
 
-@settings(max_examples=40)
-@given(
-    counts=st.lists(st.integers(1, 4), min_size=2, max_size=40),
-    level=st.sampled_from([0.5, 0.7, 0.8, 0.9, 0.99, 1.0]),
-    data=st.data(),
-)
-def test_algorithm_1_equals_the_search_for_each_threshold(counts, level, data):
-    rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
-    p = rng.random(len(counts))
-    capacity = data.draw(st.integers(0, sum(counts)))
-    metric = SensitivityAtSpecificity(level, method="sampled", n_samples=9, smoothing=None)
-    atoms = summarise(p, np.array(counts, dtype=float)).atoms
-    windows = atoms.windows(capacity)
-    tables = metric._sampled(atoms, windows)
-    searched = RankingMetric._sampled(metric, atoms, windows)
-    assert tables[0] == pytest.approx(searched[0], nan_ok=True)
-    np.testing.assert_allclose(tables[1], searched[1])
+def test_a_weight_is_as_many_labels():
+    p, counts = np.array([0.2, 0.45, 0.7, 0.9]), np.array([2, 1, 3, 1])
+    metric = SensitivityAtSpecificity(0.75, method="sampled", n_samples=40_000, smoothing=None)
+    once = metric.window_values(np.repeat(p, counts), 3)
+    np.testing.assert_allclose(metric.window_values(p, 3, sample_weight=counts), once, atol=0.01)
 
 
 @pytest.mark.parametrize("name", ["auroc", "sensitivity@specificity=0.9", "recall@precision=0.8"])

@@ -11,10 +11,9 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
-from abstain._inputs import FloatArray, IntArray, check_seed
+from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.ranking import masses_above, specificity_thresholds
-from abstain._kernels.sampled_sensitivity import sampled_sensitivities
-from abstain.metrics._estimation import Estimation, smoothed
+from abstain.metrics._estimation import Estimation
 from abstain.metrics._ranking import MOST_WINDOWS, RankingMetric
 from abstain.summaries import Atoms, Windows
 
@@ -25,10 +24,6 @@ LEVEL_TOLERANCE = 1e-11
 # of the best for equal ones are looked at.
 _NEARLY_EQUAL = 16.0
 _NEIGHBOURS = 4096
-# Algorithm 1 keeps tables with an entry per unit of weight; beyond this many, or with weights
-# that are no counts, the same thresholds are searched for instead.
-MOST_COUNTED = 2**27
-
 
 #: Of the positives, and of the negatives.
 Masses = tuple[FloatArray, FloatArray]
@@ -183,21 +178,6 @@ class SensitivityAtSpecificity(OperatingPointMetric):
 
     def _candidates(self, atoms: Atoms, capacity: float) -> Windows:
         return touching_windows(atoms, capacity, self.specificity)
-
-    def _sampled(self, atoms: Atoms, windows: Windows) -> tuple[float, FloatArray]:
-        total = atoms.total
-        if total > MOST_COUNTED or (atoms.weight % 1 != 0).any():
-            return super()._sampled(atoms, windows)
-        starts, ends = (np.append(side, 0) for side in windows)
-        means = sampled_sensitivities(
-            atoms.weight,
-            atoms.positive / atoms.weight,
-            (starts, ends),
-            self.specificity - LEVEL_TOLERANCE,
-            self.n_samples,
-            check_seed(self.random_state),
-        )
-        return float(means[-1]), smoothed(means[:-1], self.smoothing)
 
 
 class SpecificityAtSensitivity(OperatingPointMetric):
