@@ -4,10 +4,12 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 
 from abstain import Abstainer
 from abstain.exceptions import AssumptionWarning
 from abstain.shift import BBSESoft, KnownPriors, MaximumLikelihoodShift, NoShift
+from abstain.shift._label_chance import log_chance
 from abstain.summaries import LabelledSummary, RowSummary
 
 
@@ -125,3 +127,47 @@ def test_weights_count_as_repetition():
         one = fitted.decide(scores, weight, y_target=labels)
         two = fitted.decide(np.r_[scores[:40], scores], y_target=np.r_[labels[:40], labels])
     np.testing.assert_allclose(one.priors, two.priors, atol=1e-6)
+
+
+def test_the_chance_of_labels_is_the_integral_over_the_tilt():
+    rng = np.random.default_rng(3)
+    p = rng.uniform(0.05, 0.95, 40)
+    rows = LabelledSummary(np.column_stack([1 - p, p]), (rng.random(40) < p).astype(int))
+    spread = 0.6
+    found = log_chance(rows, np.array([0.0, 0.3]), np.diag([0.0, spread**2]))
+    z = np.linspace(-8, 8, 4_001)
+    odds = (p / (1 - p))[:, None] * np.exp(0.3 + spread * z)
+    right = np.where(rows.labels[:, None] == 1, odds, 1.0) / (1 + odds)
+    density = np.exp(np.log(right).sum(axis=0) - z**2 / 2) / np.sqrt(2 * np.pi)
+    assert found == pytest.approx(np.log(trapezoid(density, z)), abs=0.02)
+    # Tilts that are not open leave what the rows say; a weight of two is a row twice.
+    still = log_chance(rows, np.zeros(2), np.zeros((2, 2)))
+    assert still == pytest.approx(np.log(np.where(rows.labels == 1, p, 1 - p)).sum())
+    twice = LabelledSummary(rows.proba, rows.labels, np.full(40, 2.0))
+    assert log_chance(twice, np.zeros(2), np.zeros((2, 2))) == pytest.approx(2 * still)
+
+
+def worlds_of(by_class, n_labels, seed):
+    """Weights where ill rows came because they are ill, or because of their score: alike."""
+    rng = np.random.default_rng([seed, by_class])
+    scores_val, y_val = batch(2_000, 0.1, seed)
+    scores, y = batch(40_000, 0.1, seed + 100)
+    # As probable as the label has it, or as the probability of the label has it.
+    p = 1 / (1 + 9 * np.exp(-scores / 2))
+    chance = np.where(y == 1, 1.0, 0.2) if by_class else 0.2 + 0.8 * p
+    rows = rng.permutation(np.flatnonzero(rng.random(40_000) < chance))[:2_000]
+    labels = np.full(2_000, np.nan)
+    labels[:n_labels] = y[rows[:n_labels]]
+    fitted = Abstainer("accuracy", budget=0.1, scale="logits", calibration="platt")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssumptionWarning)
+        given = None if n_labels == 0 else labels
+        return fitted.fit(scores_val, y_val).decide(scores[rows], y_target=given).assumption.worlds
+
+
+def test_labels_tell_apart_what_scores_cannot():
+    alike = [worlds_of(by_class, 0, 0) for by_class in (True, False)]
+    assert all(one["label"] > 0.6 for one in alike)
+    told = [[worlds_of(by_class, 200, seed) for seed in range(3)] for by_class in (True, False)]
+    assert all(one["label"] + one["both"] > 0.8 for one in told[0])
+    assert np.mean([one["scores"] + one["nothing"] for one in told[1]]) > 0.7

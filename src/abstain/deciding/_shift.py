@@ -138,8 +138,8 @@ def estimate_shift(
     """
     labelled, names = given.labelled, given.classes.tolist()
     try:
-        counts = None if known is None else known.counts
-        estimator = clone(given.shift).fit_summaries(labelled, summary, counts)
+        labels = () if known is None else (known.counts, known.speaking)
+        estimator = clone(given.shift).fit_summaries(labelled, summary, *labels)
     except NotIdentifiable as error:
         # What it cannot tell apart is said by name.
         these = ", ".join(repr(names[column]) for column in error.columns)

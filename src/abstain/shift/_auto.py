@@ -121,7 +121,7 @@ class AutoShift(ShiftEstimator):
         prior = _checked_prior(self.prior)
         hedge = check_fraction(self.hedge, name="hedge")
         self.mean_proba_ = target.class_sums / target.class_sums.sum()
-        worlds = self.worlds_ = weigh(source, target, prior, hedge)
+        worlds = self.worlds_ = weigh(source, target, prior, hedge, self._speaking)
         self.world_weights_ = worlds.weights
         self._label = self._maximum_likelihood().fit_summaries(source, target, self._known)
         both = worlds.explained["both"].by_class * self.source_priors_

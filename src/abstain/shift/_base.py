@@ -106,6 +106,8 @@ class ShiftEstimator(Parameters, ABC):
     worlds_: Worlds | None = None
     # How many rows of the target have a known label, of each class, beside those it is fitted on.
     _known: FloatArray | None = None
+    # Those of them that speak of the others, with their probabilities.
+    _speaking: LabelledSummary | None = None
 
     def __init_subclass__(cls) -> None:
         """Name the class, so that one made from a built-in estimator is not stored as that."""
@@ -169,14 +171,19 @@ class ShiftEstimator(Parameters, ABC):
         return self.fit_summaries(labelled, RowSummary(target, weight_target))
 
     def fit_summaries(
-        self, source: LabelledSummary, target: BatchSummary, known: FloatArray | None = None
+        self,
+        source: LabelledSummary,
+        target: BatchSummary,
+        known: FloatArray | None = None,
+        speaking: LabelledSummary | None = None,
     ) -> Self:
         """Estimate the class proportions of a batch from its summary; nothing is checked.
 
-        Further rows of the batch whose label is known come as their number in each class.
+        Further rows of the batch whose label is known come as their number in each class, and
+        themselves, calibrated and counted as they speak of the others.
         """
         self.source_priors_ = self._source_priors(source)
-        self._known = known
+        self._known, self._speaking = known, speaking
         self._fit(source, target)
         if known is not None:
             self.priors_ = self._with_known(self.priors_, target.total, known)

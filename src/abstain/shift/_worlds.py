@@ -16,6 +16,7 @@ from abstain._inputs import FloatArray
 from abstain._numerics import one_blas_thread
 from abstain.shift._cells import Cells, share_unseen
 from abstain.shift._check import CellCounts
+from abstain.shift._label_chance import bias_covariance, log_chance
 from abstain.shift._tilts import CellModel, cell_model, likeliest_tilts, normalised
 from abstain.summaries import BatchSummary, LabelledSummary
 
@@ -61,6 +62,11 @@ class Explanation:
     def by_class(self) -> FloatArray:
         """New over old proportion of each class, but for a constant."""
         return np.asarray(np.exp(self.tilt)[self.cells.part])
+
+    def chance_of(self, rows: LabelledSummary, biases: FloatArray) -> float:
+        """Return the logarithm of how probable labels are, calibrated but for some biases."""
+        part = self.cells.part
+        return log_chance(rows, self.tilt[part], self.covariance[np.ix_(part, part)] + biases)
 
     def scatter(self, source_priors: FloatArray) -> float:
         """Return how far the batch leaves class proportions open, as total variation expected."""
@@ -123,7 +129,11 @@ class Worlds:
 
 
 def weigh(
-    source: LabelledSummary, target: BatchSummary, prior: FloatArray, hedge: float
+    source: LabelledSummary,
+    target: BatchSummary,
+    prior: FloatArray,
+    hedge: float,
+    speaking: LabelledSummary | None = None,
 ) -> Worlds:
     """Return what each world makes of a batch.
 
@@ -135,6 +145,8 @@ def weigh(
         How probable each world is before, in proportion.
     hedge : float
         How often what looks like label shift is moved scores that look like it.
+    speaking : LabelledSummary, optional
+        Further rows of the batch whose label is known, as they speak of the others.
 
     Notes
     -----
@@ -147,7 +159,8 @@ def weigh(
     calibration's slope moves p within its standard error. World "nothing" has ``s = t = 0``,
     "label" ``t = 0``, "scores" ``s = 0``. Scores may also tilt steeply, along each class's
     probability and its rank with spread s: what looks like label shift and is none. The integral
-    over all of these is taken by Laplace's method, at several s and t.
+    over all of these is taken by Laplace's method, at several s and t. Known labels, of rows
+    picked at random, are as probable as a world's tilt makes them, open as far as T leaves it.
     """
     cells = Cells.of(source)
     model = cell_model(source, target, cells)
@@ -157,6 +170,9 @@ def weigh(
             for spreads in (_NOTHING, _LABEL, _SCORES, _BOTH, _LIKE_LABEL, _LIKE_BOTH)
         ]
     evidence = np.array([one.evidence for one in found])
+    if speaking is not None and len(speaking.labels):
+        biases = bias_covariance(source)
+        evidence += [one.chance_of(speaking, biases) for one in found]
     kept = prior * [1.0, 1 - hedge, 1.0, 1 - hedge]
     with np.errstate(divide="ignore"):
         logs = np.log(np.append(kept, hedge * prior[[1, 3]])) + evidence
