@@ -20,14 +20,16 @@ import re
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from abstain._inputs import FloatArray, IntArray
+from abstain._inputs import FloatArray
 from abstain._numerics import one_blas_thread
 
 T = TypeVar("T")
+A = TypeVar("A", bound="NDArray[Any]")
 
 #: More than any machine has use for, and few enough to start.
 MOST_THREADS = 4096
@@ -146,31 +148,23 @@ def columns_of(rows: FloatArray) -> FloatArray:
     return np.array(rows.T, order="C")
 
 
-def by_columns(
-    function: Callable[[FloatArray], FloatArray], rows: FloatArray, out: FloatArray | None = None
-) -> FloatArray:
-    """Return the rows after a function of their columns, which it may overwrite.
-
-    They are written into ``out`` where that is given, which may be the rows themselves.
-    """
-    result = np.empty(rows.shape) if out is None else out
+def filled(out: A, function: Callable[..., Any], *columns: NDArray[Any], size: int) -> A:
+    """Return an array filled with a function's values for each piece of ``size`` rows."""
 
     def fill(begin: int, end: int) -> None:
-        filled = function(columns_of(rows[begin:end]))
-        result[begin:end] = filled[:, : end - begin].T
+        out[begin:end] = function(*(column[begin:end] for column in columns))
 
-    over_rows(fill, len(rows), size=rows_at_a_time(rows.shape[1]))
-    return result
+    over_rows(fill, len(out), size=size)
+    return out
 
 
-def first_highest(columns: FloatArray, least: FloatArray | None = None) -> IntArray:
-    """Return for each row the first column that is highest, as ``columns.argmax(axis=0)``.
+def by_columns(function: Callable[[FloatArray], Any], rows: FloatArray, out: A) -> A:
+    """Return an array filled with what a function makes of the rows' columns, its last axis.
 
-    Or that is at least so high, where that is given. It is the number of columns before one that
-    is as high; NumPy's own would turn the array.
+    The columns are a copy, which it may overwrite.
     """
-    lower = columns < (columns.max(axis=0) if least is None else least)
-    np.logical_and.accumulate(lower, axis=0, out=lower)
-    narrow = np.uint8 if len(columns) < 256 else np.intp
-    highest: IntArray = lower.sum(axis=0, dtype=narrow).astype(np.intp)
-    return highest
+
+    def of(part: FloatArray) -> Any:
+        return function(columns_of(part))[..., : len(part)].T
+
+    return filled(out, of, rows, size=rows_at_a_time(rows.shape[1]))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels._pieces import (
+    by_columns,
     columns_of,
-    first_highest,
-    over_rows,
+    filled,
     rows_at_a_time,
     summed_over_rows,
 )
@@ -26,27 +28,22 @@ def linear_gain(proba: FloatArray, prediction: IntArray, gains: FloatArray) -> F
 
     One row is one fixed sequence of additions, so a row scores the same alone as in a batch.
     """
-    score = np.empty(len(proba))
     of_prediction = np.ascontiguousarray(gains.T)
 
-    def fill(begin: int, end: int) -> None:
-        products = np.take(of_prediction, prediction[begin:end], axis=0)
-        products *= proba[begin:end]
-        score[begin:end] = columns_of(products).sum(axis=0)[: end - begin]
+    def gain(rows: FloatArray, columns: IntArray) -> Any:
+        products = np.take(of_prediction, columns, axis=0)
+        products *= rows
+        return columns_of(products).sum(axis=0)[: len(rows)]
 
-    over_rows(fill, len(proba), size=rows_at_a_time(proba.shape[1]))
-    return score
+    size = rows_at_a_time(proba.shape[1])
+    return filled(np.empty(len(proba)), gain, proba, prediction, size=size)
 
 
 def highest_columns(proba: FloatArray) -> IntArray:
     """Return the column of the largest entry of every row, the first of equals."""
     columns = np.empty(len(proba), dtype=np.intp)
-
-    def fill(begin: int, end: int) -> None:
-        np.argmax(proba[begin:end], axis=1, out=columns[begin:end])
-
-    over_rows(fill, len(proba), size=rows_at_a_time(proba.shape[1]))
-    return columns
+    size = rows_at_a_time(proba.shape[1])
+    return filled(columns, lambda rows: rows.argmax(axis=1), proba, size=size)
 
 
 def best_gain(proba: FloatArray, gains: FloatArray) -> IntArray:
@@ -54,17 +51,17 @@ def best_gain(proba: FloatArray, gains: FloatArray) -> IntArray:
 
     The first of those that differ by rounding alone.
     """
-    best = np.empty(len(proba), dtype=np.intp)
 
-    def fill(begin: int, end: int) -> None:
+    def best(columns: FloatArray) -> Any:
         # Not by BLAS, whose order of additions depends on how many rows there are.
-        totals = np.einsum("ij,ix->jx", gains, columns_of(proba[begin:end]))
+        totals = np.einsum("ij,ix->jx", gains, columns)
         highest = totals.max(axis=0)
-        least = highest - ROUNDING * np.abs(highest)
-        best[begin:end] = first_highest(totals, least)[: end - begin]
+        lower = totals < highest - ROUNDING * np.abs(highest)
+        # The number of columns before one that is as high; NumPy's argmax would turn the array.
+        np.logical_and.accumulate(lower, axis=0, out=lower)
+        return lower.sum(axis=0, dtype=np.uint8 if len(lower) < 256 else np.intp)
 
-    over_rows(fill, len(proba), size=rows_at_a_time(proba.shape[1]))
-    return best
+    return by_columns(best, proba, np.empty(len(proba), dtype=np.intp))
 
 
 def expected_confusion(
@@ -161,14 +158,11 @@ def top_share(proba: FloatArray, k: int) -> FloatArray:
     """Return the sum of the k largest entries of every row, added from the largest down."""
     n, n_classes = proba.shape
     most = min(k, n_classes)
-    share = np.empty(n)
 
-    def fill(begin: int, end: int) -> None:
+    def share(rows: FloatArray) -> Any:
         if most == 1:
-            np.max(proba[begin:end], axis=1, out=share[begin:end])
-            return
-        largest = columns_of(np.sort(proba[begin:end], axis=1)[:, : -most - 1 : -1])
-        share[begin:end] = largest.sum(axis=0)[: end - begin]
+            return np.asarray(rows.max(axis=1))
+        largest = columns_of(np.sort(rows, axis=1)[:, : -most - 1 : -1])
+        return largest.sum(axis=0)[: len(rows)]
 
-    over_rows(fill, n, size=rows_at_a_time(n_classes))
-    return share
+    return filled(np.empty(n), share, proba, size=rows_at_a_time(n_classes))

@@ -6,10 +6,12 @@ the product of the ``p . w``.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from abstain._inputs import FloatArray
-from abstain._kernels._pieces import columns_of, over_rows, rows_at_a_time, summed_over_rows
+from abstain._kernels._pieces import columns_of, filled, rows_at_a_time, summed_over_rows
 
 N_BLOCKS = 16
 
@@ -23,24 +25,22 @@ def adapted(proba: FloatArray, weights: FloatArray, out: FloatArray | None = Non
     result = np.empty(proba.shape) if out is None else out
     n_classes = 2 if proba.ndim == 1 else proba.shape[1]
 
-    def adapt(begin: int, end: int) -> None:
-        part = proba[begin:end]
-        if part.ndim == 1:
+    def adapt(rows: FloatArray) -> Any:
+        part = rows if rows.ndim == 1 else columns_of(rows)
+        if rows.ndim == 1:
             product = part * weights[1]
             total = (1 - part) * weights[0]
             total += product
         else:
-            part = columns_of(part)
             product = part * weights[:, None]
             total = product.sum(axis=0)
         vanished = ~(total > 0)
         product /= total
         if vanished.any():
             product[..., vanished] = part[..., vanished]
-        result[begin:end] = product.T[: end - begin]
+        return product.T[: len(rows)]
 
-    over_rows(adapt, len(proba), size=rows_at_a_time(n_classes))
-    return result
+    return filled(result, adapt, proba, size=rows_at_a_time(n_classes))
 
 
 def mixture_derivatives(

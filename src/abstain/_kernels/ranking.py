@@ -7,11 +7,13 @@ from atom t on.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels._pieces import over_rows
+from abstain._kernels._pieces import filled, over_rows
 from abstain._kernels.atoms import ATOMS_AT_A_TIME
 from abstain._numerics import ROUNDING
 
@@ -24,16 +26,14 @@ def undefined_windows(
     shares: tuple[float, float],
 ) -> NDArray[np.bool_]:
     """Tell for each window whether it leaves at most these shares of positives or negatives."""
-    undefined = np.zeros(len(starts), dtype=np.bool_)
 
-    def mark(begin: int, end: int) -> None:
-        start, stop = starts[begin:end], ends[begin:end]
-        for below, share in zip((positive, negative), shares, strict=True):
-            left = below[start] + (below[-1] - below[stop])
-            undefined[begin:end] |= left <= share * below[-1]
+    def undefined(start: IntArray, stop: IntArray) -> Any:
+        sides = zip((positive, negative), shares, strict=True)
+        few = [b[start] + (b[-1] - b[stop]) <= share * b[-1] for b, share in sides]
+        return few[0] | few[1]
 
-    over_rows(mark, len(starts), size=ATOMS_AT_A_TIME)
-    return undefined
+    marks = np.empty(len(starts), dtype=np.bool_)
+    return filled(marks, undefined, starts, ends, size=ATOMS_AT_A_TIME)
 
 
 def best_window(
@@ -100,13 +100,11 @@ def pairs_won(positive: FloatArray, negative: FloatArray) -> FloatArray:
     """
     pairs = np.zeros(len(positive))
 
-    def fill(begin: int, end: int) -> None:
-        won = positive[begin + 1 : end + 1] - positive[begin:end]
-        won *= 0.5
-        won *= negative[begin:end] + negative[begin + 1 : end + 1]
-        pairs[begin + 1 : end + 1] = won
+    def won(below: FloatArray, upto: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+        return (upto - below) * 0.5 * (low + high)
 
-    over_rows(fill, len(pairs) - 1, size=ATOMS_AT_A_TIME)
+    sides = positive[:-1], positive[1:], negative[:-1], negative[1:]
+    filled(pairs[1:], won, *sides, size=ATOMS_AT_A_TIME)
     np.cumsum(pairs[1:], out=pairs[1:])
     return pairs
 
@@ -115,18 +113,15 @@ def auroc_windows(
     positive: FloatArray, negative: FloatArray, pairs: FloatArray, starts: IntArray, ends: IntArray
 ) -> FloatArray:
     """Return the auROC after each window is withheld (the paper's Algorithms 2 and 3)."""
-    values = np.empty(len(starts))
 
-    def fill(begin: int, end: int) -> None:
-        start, stop = starts[begin:end], ends[begin:end]
+    def values(start: IntArray, stop: IntArray) -> Any:
         withheld = negative[stop] - negative[start]
         above = positive[-1] - positive[stop]
         kept = pairs[start] + (pairs[-1] - pairs[stop]) - above * withheld
         above += positive[start]
-        values[begin:end] = kept / (above * (negative[-1] - withheld))
+        return np.divide(kept, above * (negative[-1] - withheld))
 
-    over_rows(fill, len(starts), size=ATOMS_AT_A_TIME)
-    return values
+    return filled(np.empty(len(starts)), values, starts, ends, size=ATOMS_AT_A_TIME)
 
 
 def _first_reaching(values: FloatArray, need: FloatArray) -> IntArray:
@@ -143,19 +138,17 @@ def specificity_thresholds(
     negative: FloatArray, starts: IntArray, ends: IntArray, level: float
 ) -> IntArray:
     """Return the lowest threshold that keeps the specificity after each window is withheld."""
-    thresholds = np.empty(len(starts), dtype=np.intp)
 
-    def fill(begin: int, end: int) -> None:
-        start, stop = starts[begin:end], ends[begin:end]
+    def lowest(start: IntArray, stop: IntArray) -> IntArray:
         below = negative[start]
         withheld = negative[stop] - below
         need = level * (negative[-1] - withheld)
         left = below >= need
         found = _first_reaching(negative, np.where(left, need, need + withheld))
-        thresholds[begin:end] = np.where(left, np.minimum(found, start), np.maximum(found, stop))
+        return np.where(left, np.minimum(found, start), np.maximum(found, stop))
 
-    over_rows(fill, len(starts), size=ATOMS_AT_A_TIME)
-    return thresholds
+    thresholds = np.empty(len(starts), dtype=np.intp)
+    return filled(thresholds, lowest, starts, ends, size=ATOMS_AT_A_TIME)
 
 
 def precision_thresholds(
@@ -168,27 +161,23 @@ def precision_thresholds(
     that gains enough is found in the running maximum.
     """
     n = len(positive) - 1
-    gain, thresholds = np.empty(n + 1), np.empty(len(starts), dtype=np.intp)
 
-    def gained(begin: int, end: int) -> None:
-        above: FloatArray = (1 - level) * (positive[n] - positive[begin:end])
-        above -= level * (negative[n] - negative[begin:end])
-        gain[begin:end] = above
+    def gained(found: FloatArray, wrong: FloatArray) -> Any:
+        return (1 - level) * (positive[n] - found) - level * (negative[n] - wrong)
 
-    over_rows(gained, n + 1, size=ATOMS_AT_A_TIME)
+    gain = filled(np.empty(n + 1), gained, positive, negative, size=ATOMS_AT_A_TIME)
     highest = np.maximum.accumulate(gain)
     # The first threshold from each on that gains something without the window.
     following = np.where(gain >= 0, np.arange(n + 1), n)
     following = np.minimum.accumulate(following[::-1])[::-1]
 
-    def fill(begin: int, end: int) -> None:
-        start, stop = starts[begin:end], ends[begin:end]
+    def lowest(start: IntArray, stop: IntArray) -> IntArray:
         need = gain[start] - gain[stop]
         left = highest[start] >= need
-        thresholds[begin:end] = np.where(left, _first_reaching(highest, need), following[stop])
+        return np.where(left, _first_reaching(highest, need), following[stop])
 
-    over_rows(fill, len(starts), size=ATOMS_AT_A_TIME)
-    return thresholds
+    thresholds = np.empty(len(starts), dtype=np.intp)
+    return filled(thresholds, lowest, starts, ends, size=ATOMS_AT_A_TIME)
 
 
 def partial_auroc_windows(
@@ -207,14 +196,14 @@ def partial_auroc_windows(
     """
     n = len(positive) - 1
     # From pairs counted at their positive to pairs counted at their negative.
-    turned, areas = np.empty(n + 1), np.empty(len(starts))
+    turned = filled(
+        np.empty(n + 1),
+        lambda own, low, won: (positive[n] - own) * low + won,
+        *(positive, negative, pairs),
+        size=ATOMS_AT_A_TIME,
+    )
 
-    def turn(begin: int, end: int) -> None:
-        above = positive[n] - positive[begin:end]
-        turned[begin:end] = above * negative[begin:end] + pairs[begin:end]
-
-    def fill(begin: int, end: int) -> None:
-        start, stop, t = starts[begin:end], ends[begin:end], thresholds[begin:end]
+    def areas(start: IntArray, stop: IntArray, t: IntArray) -> Any:
         withheld = positive[stop] - positive[start]
         kept = negative[start] + (negative[n] - negative[stop])
         # Above a threshold below the window lies the window; of one above it, nothing else.
@@ -232,24 +221,20 @@ def partial_auroc_windows(
         part = np.where(cut & (wide > 0), np.minimum(rest / wide, 1.0), 0.0)
         slope = 0.5 * part * (positive[first + 1] - positive[first])
         above_pairs += part * wide * (higher + slope)
-        areas[begin:end] = above_pairs / (kept * (positive[n] - withheld))
+        return np.divide(above_pairs, kept * (positive[n] - withheld))
 
-    over_rows(turn, n + 1, size=ATOMS_AT_A_TIME)
-    over_rows(fill, len(starts), size=ATOMS_AT_A_TIME)
-    return areas
+    values = np.empty(len(starts))
+    return filled(values, areas, starts, ends, thresholds, size=ATOMS_AT_A_TIME)
 
 
 def precision_sums(positive: FloatArray, weight: FloatArray) -> FloatArray:
     """Return the positives at and above each boundary, each times the precision at its atom."""
     over = np.zeros(len(positive))
-    n = len(positive) - 1
 
-    def fill(begin: int, end: int) -> None:
-        lower = positive[begin:end]
-        mass = positive[begin + 1 : end + 1] - lower
-        over[begin:end] = mass * (positive[n] - lower) / (weight[n] - weight[begin:end])
+    def sums(lower: FloatArray, upper: FloatArray, below: FloatArray) -> Any:
+        return (upper - lower) * (positive[-1] - lower) / (weight[-1] - below)
 
-    over_rows(fill, n, size=ATOMS_AT_A_TIME)
+    filled(over[:-1], sums, positive[:-1], positive[1:], weight[:-1], size=ATOMS_AT_A_TIME)
     np.cumsum(over[-2::-1], out=over[-2::-1])
     return over
 
@@ -289,7 +274,7 @@ def _average_precision_alike(
 ) -> FloatArray:
     """Return the values of windows that withhold the same weight."""
     reach = int(starts[-1])
-    slope, constant, values = np.zeros(reach + 1), np.zeros(reach + 1), np.empty(len(starts))
+    slope, constant = np.zeros(reach + 1), np.zeros(reach + 1)
 
     def terms(begin: int, end: int) -> None:
         lower = positive[begin:end]
@@ -299,15 +284,12 @@ def _average_precision_alike(
         slope[begin + 1 : end + 1] = share
         constant[begin + 1 : end + 1] = share * (positive[-1] - lower)
 
-    def averages(begin: int, end: int) -> None:
-        start, stop = starts[begin:end], ends[begin:end]
+    def averages(start: IntArray, stop: IntArray) -> Any:
         withheld = positive[stop] - positive[start]
-        value: FloatArray = over[stop] + constant[start] - withheld * slope[start]
-        value /= positive[-1] - withheld
-        values[begin:end] = value
+        sums = over[stop] + constant[start] - withheld * slope[start]
+        return np.divide(sums, positive[-1] - withheld)
 
     over_rows(terms, reach, size=ATOMS_AT_A_TIME)
     for sums in (slope, constant):
         np.cumsum(sums, out=sums)
-    over_rows(averages, len(starts), size=ATOMS_AT_A_TIME)
-    return values
+    return filled(np.empty(len(starts)), averages, starts, ends, size=ATOMS_AT_A_TIME)

@@ -50,7 +50,7 @@ def scaled_softmax(logits: FloatArray, slope: FloatArray, bias: FloatArray) -> F
         normalise(columns)
         return columns
 
-    return by_columns(softmax, logits)
+    return by_columns(softmax, logits, np.empty(logits.shape))
 
 
 def scaling_derivatives(
