@@ -122,11 +122,6 @@ class Expressions:
         infinite = self.more(value.copy(), self.number(LARGEST_POWER)), self.number(inf)
         return self.case([vanishes, infinite], self.exp.Exp(this=value))
 
-    def bounded_power(self, value: Any) -> Any:
-        """Return the exponential of a number brought into reach; for what needs no last digit."""
-        low, high = self.number(-LARGEST_POWER), self.number(LARGEST_POWER)
-        return self.exp.Exp(this=self.greatest([self.least([value, high]), low]))
-
     def ln(self, value: Any) -> Any:
         """Return the logarithm of what is above 0."""
         return self.exp.Ln(this=value)
@@ -148,16 +143,10 @@ class Expressions:
         return self.case([(self.more(value.copy(), other.copy()), other)], value)
 
     def greatest(self, values: Sequence[Any]) -> Any:
-        return self._largest(self.exp.Greatest, list(values))
-
-    def least(self, values: Sequence[Any]) -> Any:
-        return self._largest(self.exp.Least, list(values))
-
-    def _largest(self, kind: Any, values: list[Any]) -> Any:
         # Engines take so many arguments, and SQLite's MAX of one is an aggregate.
         while len(values) > 1:
             values = [
-                kind(
+                self.exp.Greatest(
                     this=part[0],
                     expressions=part[1:],
                     ignore_nulls=not self.dialect.nulls_in_greatest,

@@ -6,7 +6,7 @@ What is read more than once becomes a column of a step, computed once per row.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -202,44 +202,20 @@ class Operations:
             boxes.append(sql.both(inside))
         return sql.either(boxes) if boxes else sql.truth(False)
 
-    def interpolated(self, column: Any, knots: FloatArray, values: FloatArray) -> Any:
+    def interpolated(self, column: Any, x: FloatArray, y: FloatArray) -> Any:
+        """Return a curve through knots, flat beyond its ends, as a tree of its pieces."""
         sql, column = self.sql, self.named(column)
+        rise = np.append(np.diff(y) / np.diff(x), 0.0)
 
-        def before(k: int) -> Any:
-            return sql.less(self.read(column), sql.number(knots[k]))
+        def tree(begin: int, end: int) -> Any:
+            """Return the pieces from begin on, up to but without end."""
+            if end - begin > 1:
+                middle = (begin + end) // 2
+                before = sql.less(self.read(column), sql.number(x[middle]))
+                return sql.case([(before, tree(begin, middle))], tree(middle, end))
+            if begin < 0 or rise[begin] == 0:
+                return sql.number(y[max(begin, 0)])
+            away = sql.subtract(self.read(column), sql.number(x[begin]))
+            return sql.add(sql.times(away, rise[begin]), sql.number(y[begin]))
 
-        return pieces(sql, knots, values, lambda: self.read(column), before)
-
-
-def pieces(
-    sql: Steps, x: FloatArray, y: FloatArray, odds: Callable[[], Any], before: Callable[[int], Any]
-) -> Any:
-    """Return a curve through knots at some odds, flat beyond its ends, as a tree of its pieces.
-
-    Parameters
-    ----------
-    sql : Steps
-        The query in the making.
-    x, y : ndarray of shape (n_knots,)
-        The knots.
-    odds : callable
-        Gives the expression of the odds anew.
-    before : callable
-        Tells by an expression whether a row is before a knot, given its number.
-    """
-    rise = np.append(np.diff(y) / np.diff(x), 0.0)
-
-    def piece(k: int) -> Any:
-        if k < 0 or rise[k] == 0:
-            return sql.number(y[max(k, 0)])
-        away = sql.subtract(odds(), sql.number(x[k]))
-        return sql.add(sql.times(away, rise[k]), sql.number(y[k]))
-
-    def tree(begin: int, end: int) -> Any:
-        """Return the pieces from begin on, up to but without end."""
-        if end - begin == 1:
-            return piece(begin)
-        middle = (begin + end) // 2
-        return sql.case([(before(middle), tree(begin, middle))], tree(middle, end))
-
-    return tree(-1, len(x))
+        return tree(-1, len(x))

@@ -224,29 +224,33 @@ def to_sql(
     check_labels(policy)
     names = output_names(policy, engine, prefix, columns if kept is None else kept, probabilities)
     steps = Steps(engine, parts, columns, kept)
+    smallest = float(np.finfo(dtype).eps)
     if len(columns) == 1 and OneScore.suits(policy):
-        rule = OneScore(steps, policy, dtype)
-        proba = rule.probabilities() if probabilities else []
-        values = [*proba, *rule.decisions()]
+        proba = _in_steps(steps, policy, smallest, ["proba"]) if probabilities else []
+        values = [*proba, *OneScore(steps, policy, dtype).decisions()]
     else:
-        values = _in_steps(steps, policy, float(np.finfo(dtype).eps), probabilities)
+        wanted = ["prediction", "abstain"]
+        values = _in_steps(
+            steps, policy, smallest, ["proba", *wanted] if probabilities else wanted
+        )
     values.append(steps.text(policy.sha256))
     return steps.select(dict(zip(names, values, strict=True)))
 
 
-def _in_steps(sql: Steps, policy: Policy, smallest: float, probabilities: bool) -> list[Any]:
-    """Return the columns of any rule, after the steps they take."""
+def _in_steps(sql: Steps, policy: Policy, smallest: float, wanted: Sequence[str]) -> list[Any]:
+    """Return columns of any rule, after the steps they take."""
     scores = given(len(sql.scores))
     known = {scores: sql.step([sql.score(place) for place in range(len(sql.scores))])}
     fit, made = stated(policy, scores, smallest=smallest)
-    wanted = [fit, made.prediction, made.abstain, *([made.proba] if probabilities else [])]
-    machine = Operations(sql, wanted)
-    there, prediction, withheld, *proba = carried_out(machine, wanted, known)
-    there, prediction = machine.named([there, prediction])
-    labels = [sql_label(sql, label) for label in policy.classes.tolist()]
-    shown = [machine.read(one) for block in proba for one in block]
-    return [
-        *(sql.only_where(sql(there), one) for one in shown),
-        sql.only_where(sql(there), sql.by_number(prediction, labels)),
-        sql.choose(sql(there), machine.read(withheld), sql.truth(True)),
-    ]
+    asked = [fit, *(getattr(made, name) for name in wanted)]
+    machine = Operations(sql, asked)
+    found = dict(zip(["fit", *wanted], carried_out(machine, asked, known), strict=True))
+    there = machine.named(found["fit"])
+    values = [sql.only_where(sql(there), machine.read(one)) for one in found.get("proba", ())]
+    if "prediction" in found:
+        labels = [sql_label(sql, label) for label in policy.classes.tolist()]
+        place = machine.named(found["prediction"])
+        values.append(sql.only_where(sql(there), sql.by_number(place, labels)))
+        withheld = machine.read(found["abstain"])
+        values.append(sql.choose(sql(there), withheld, sql.truth(True)))
+    return values

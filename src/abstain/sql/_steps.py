@@ -6,7 +6,7 @@ often as it is read, and of many classes that is more often than anybody can wai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from abstain.sql._dialects import Dialect
@@ -42,7 +42,9 @@ class Steps(Expressions):
         self.steps: list[list[tuple[str, Any]]] = []
 
     def score(self, index: int) -> Any:
-        """Return a score of the table in double precision; only the first step may read it."""
+        """Return a score in double precision: the first step computes them all, in order."""
+        if self.steps:
+            return self(f"{OURS}{index}")
         column = self._column(self.scores[index])
         if self.dialect.typed:
             return self.double(column)
@@ -65,19 +67,6 @@ class Steps(Expressions):
     def __call__(self, name: str) -> Any:
         """Return a column of a step, to be read once."""
         return self.exp.Column(this=self._named(name))
-
-    def all(self, names: Sequence[str]) -> list[Any]:
-        """Return columns of steps, each to be read once."""
-        return [self(name) for name in names]
-
-    def each(self, make: Callable[..., Any], *columns: Iterable[Any]) -> list[str]:
-        """Compute a column of each: of names of columns, and of numbers beside them."""
-        return self.step(
-            [
-                make(*(self(one) if isinstance(one, str) else one for one in row))
-                for row in zip(*columns, strict=True)
-            ]
-        )
 
     def weighted_sum(self, names: Sequence[str], weights: Any) -> Any:
         """Add columns of steps, each times a number."""
@@ -105,7 +94,7 @@ class Steps(Expressions):
         if self.kept is None:
             names = [self._named(name) for step in self.steps for name, _ in step]
             return self._chained([self.exp.Star()], [self.exp.Star(except_=names), *told])
-        return self._chained(self._kept(), [*self.all(self.kept), *told])
+        return self._chained(self._kept(), [*map(self, self.kept), *told])
 
     def _by_rowid(self, told: list[Any]) -> Any:
         """Carry the number of the row, and find it again in the table.
