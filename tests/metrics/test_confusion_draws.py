@@ -7,7 +7,6 @@ from abstain.metrics._confusion_draws import (
     _GroupSums,
     moved_counts,
     moved_shares,
-    rows_that_move,
 )
 from abstain.summaries import Moves, summarise
 
@@ -28,7 +27,6 @@ def test_what_never_comes_true_does_not_overflow():
     proba = np.array([[1.0, 1e-310], [0.7, 0.3]])
     summary, prediction, withheld = summarise(proba, None), np.array([0, 1]), np.zeros(2, bool)
     moves = Moves(np.zeros((1, 2)), np.zeros((1, 2)), np.ones((1, 2)), np.ones(2))  # to 0.5 each
-    some = rows_that_move(summary, prediction, withheld, moves)
-    kept, _ = moved_shares(summary, prediction, withheld, moves, some)
+    kept, _ = moved_shares(summary, prediction, withheld, moves)
     assert np.isfinite(kept).all()
     assert np.isfinite(moved_counts(np.array([[[1.0, 0.0], [0.0, 1.0]]]), kept)).all()

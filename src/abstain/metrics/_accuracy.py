@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from abstain._inputs import FloatArray
+from abstain._inputs import FloatArray, IntArray
 from abstain.metrics._base import Decision
 from abstain.metrics._confusion import BaseConfusionMetric
 
@@ -44,6 +44,17 @@ class Accuracy(BaseConfusionMetric):
         """Return the accuracy of a confusion matrix."""
         total = confusion.sum()
         return float(np.trace(confusion) / total) if total > 0 else float("nan")
+
+    def value_of(
+        self, codes: IntArray, prediction: IntArray, weight: FloatArray | None, n_classes: int
+    ) -> float:
+        """Return the share of right predictions, for which no matrix is needed."""
+        right = codes == prediction
+        total = len(codes) if weight is None else weight.sum()
+        if not total > 0:
+            return float("nan")
+        share = float((np.count_nonzero(right) if weight is None else weight @ right) / total)
+        return share if self.greater_is_better else 1 - share
 
     def gradient(self, confusion: FloatArray) -> FloatArray:
         """Return the derivative of accuracy by each entry of C."""

@@ -17,15 +17,15 @@ from abstain._kernels.confusion import expected_confusion
 from abstain._numerics import gamma_draws
 from abstain.metrics._base import Decision, Metric
 from abstain.metrics._confusion_draws import (
-    drawn_in_parts,
+    MOST_CLASSES,
+    drawn_counts,
     labelled_confusions,
     labels_drawn,
     moved_counts,
     moved_shares,
-    rows_that_move,
-    some_at_a_time,
 )
 from abstain.metrics._confusion_solver import Batch, solve_joint, solve_marginal
+from abstain.metrics._likely_classes import LikelyClasses
 from abstain.regions import Choice
 from abstain.rules import Argmax, DecisionRule
 from abstain.summaries import BatchSummary, LabelledReplicates, Moves, RowSummary
@@ -99,13 +99,14 @@ class BaseConfusionMetric(Metric):
     def observed_on(
         self, codes: IntArray, rows: BatchSummary, prediction: IntArray | None
     ) -> float:
-        n_classes = rows.proba.shape[1]
-        cells = np.bincount(
-            codes * n_classes + _columns(rows, prediction),
-            weights=rows.weight,
-            minlength=n_classes**2,
-        )
-        return self.value(cells.reshape(n_classes, n_classes).astype(np.float64))
+        return self.value_of(codes, _columns(rows, prediction), rows.weight, rows.proba.shape[1])
+
+    def value_of(
+        self, codes: IntArray, prediction: IntArray, weight: FloatArray | None, n_classes: int
+    ) -> float:
+        """Return psi of labels: true columns, predicted ones and how much each pair counts."""
+        cells = np.bincount(codes * n_classes + prediction, weight, n_classes**2)
+        return self.value(cells.reshape(n_classes, n_classes).astype(np.float64, copy=False))
 
     def resampled(
         self, codes: IntArray, rows: RowSummary, prediction: IntArray, n_draws: int, seed: int
@@ -126,30 +127,59 @@ class BaseConfusionMetric(Metric):
     def moved_draws(
         self, summary: BatchSummary, prediction: IntArray, withheld: Mask, moves: Moves, seed: int
     ) -> tuple[FloatArray, FloatArray]:
+        if summary.proba.shape[1] > MOST_CLASSES:
+            return self._label_by_label(summary, prediction, withheld, moves, seed)
+        drawn = drawn_counts(summary, prediction, withheld, len(moves), seed)
+        by_move = moved_shares(summary, prediction, withheld, moves)
+        kept, out = (moved_counts(*one) for one in zip(drawn, by_move, strict=True))
+        before = self._values(kept + out)
+        if not withheld.any():
+            return before, before
+        return before, np.full(len(moves), np.nan) if withheld.all() else self._values(kept)
+
+    def _label_by_label(
+        self, summary: BatchSummary, prediction: IntArray, withheld: Mask, moves: Moves, seed: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Draw the labels of many classes, of which a matrix is mostly zeros."""
+        k = summary.proba.shape[1]
         before, after = np.full((2, len(moves)), np.nan)
-        some = rows_that_move(summary, prediction, withheld, moves)
-        for part in some_at_a_time(
-            len(moves), max(summary.proba.shape[1], len(some.rows)), summary
-        ):
-            drawn = drawn_in_parts(summary, prediction, withheld, part, seed)
-            by_move = moved_shares(summary, prediction, withheld, moves[part], some)
-            kept, out = (moved_counts(*one) for one in zip(drawn, by_move, strict=True))
-            before[part] = self._values(kept + out)
+        for draw, (rows, codes, weight) in enumerate(LikelyClasses.of(summary).drawn(moves, seed)):
+            columns = prediction[rows]
+            before[draw] = self.value_of(codes, columns, weight, k)
             if withheld.any() and not withheld.all():
-                after[part] = self._values(kept)
+                kept = ~withheld[rows]
+                counts = None if weight is None else weight[kept]
+                after[draw] = self.value_of(codes[kept], columns[kept], counts, k)
         return before, after if withheld.any() else before
 
     def misfits(
         self, labelled: LabelledReplicates, prediction: IntArray, withheld: Mask, seed: int
     ) -> tuple[FloatArray, FloatArray]:
-        before, after = np.empty((2, len(labelled.weight)))
-        for part in some_at_a_time(len(labelled.weight), 2 * labelled.proba.shape[1], labelled):
-            observed, expected = labelled_confusions(labelled[part], prediction, withheld)
-            before[part] = self._values(observed.sum(axis=0))
-            before[part] -= self._values(expected.sum(axis=0))
-            if withheld.any():
-                after[part] = self._values(observed[0]) - self._values(expected[0])
-        return before, after if withheld.any() else before
+        if labelled.proba.shape[1] > MOST_CLASSES:
+            before = self._excess(labelled, prediction, np.ones_like(withheld))
+            return before, self._excess(
+                labelled, prediction, ~withheld
+            ) if withheld.any() else before
+        observed, expected = labelled_confusions(labelled, prediction, withheld)
+        before = self._values(observed.sum(axis=0)) - self._values(expected.sum(axis=0))
+        if not withheld.any():
+            return before, before
+        return before, self._values(observed[0]) - self._values(expected[0])
+
+    def _excess(
+        self, labelled: LabelledReplicates, prediction: IntArray, kept: Mask
+    ) -> FloatArray:
+        """Return observed less expected value of the kept labelled rows, of many classes."""
+        codes, prediction, k = labelled.codes[kept], prediction[kept], labelled.proba.shape[1]
+        truths = np.tile(np.arange(k), len(codes))
+        columns, found = np.repeat(prediction, k), np.empty(len(labelled.weight))
+        for draw, (counts, proba) in enumerate(
+            zip(labelled.weight[:, kept], labelled.believed, strict=True)
+        ):
+            believed = (proba[kept] * counts[:, None]).ravel()
+            found[draw] = self.value_of(codes, prediction, counts, k)
+            found[draw] -= self.value_of(truths, columns, believed, k)
+        return found
 
     def before_and_after(
         self, summary: BatchSummary, prediction: IntArray, withheld: Mask

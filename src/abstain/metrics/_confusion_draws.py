@@ -1,4 +1,4 @@
-"""Confusion matrices of unknown labels, drawn from the probabilities.
+"""Confusion matrices of unknown labels of few classes, drawn from the probabilities.
 
 Few rows: a label for every row and draw. Many: from the mean and the covariance of the counts,
 which two sums over the rows give; where a count is small it is drawn from a binomial
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import bdtr, ndtr, pdtr
@@ -29,11 +28,9 @@ SMALL_COUNT = 50.0
 _LEAST_COUNT = 1e-200
 # Drawn matrices, and moved probabilities, are held this many entries at a time (64 MiB).
 _MOST_ENTRIES = 2**23
-# Those of many classes this many, with all that is made of them.
-_SOME_ENTRIES = 2**22
-# Rows of each predicted column on which it is found how its counts move.
-_MOST_MOVED = 512
-_MANY_GROUPS = 1024
+# Rows of each predicted column on which it is found how its counts move, and all their numbers.
+_MOST_MOVED, _FEWEST_MOVED = 512, 16
+_MOST_NUMBERS = 2**21
 # Up to so many groups of rows, sums over them are a product of matrices.
 _FEW_GROUPS = 24
 
@@ -47,22 +44,10 @@ def many_rows(summary: BatchSummary) -> bool:
     return whole and many and summary.proba.shape[1] <= MOST_CLASSES
 
 
-def some_at_a_time(
-    n_draws: int, n_columns: int, rows: BatchSummary | LabelledReplicates
-) -> Iterator[slice]:
-    """Give the draws in parts whose matrices take little room; all at once for few classes."""
-    n_classes = rows.proba.shape[1]
-    size = max(_SOME_ENTRIES // (n_classes * n_columns), 1)
-    if n_classes <= MOST_CLASSES:
-        size = max(n_draws, 1)
-    for first in range(0, n_draws, size):
-        yield slice(first, min(first + size, n_draws))
-
-
 def labels_drawn(
-    summary: BatchSummary, prediction: IntArray, n_draws: int, seed: int, *, begin: int = 0
+    summary: BatchSummary, prediction: IntArray, n_draws: int, seed: int
 ) -> Iterator[FloatArray]:
-    """Give confusion matrices of drawn labels, one for each draw from the given one on.
+    """Give confusion matrices of drawn labels, one for each draw.
 
     A row of whole weight w is w independent labels; a fractional remainder is one label of that
     weight.
@@ -74,8 +59,8 @@ def labels_drawn(
         return
     weight = np.empty(0) if summary.weight is None else summary.weight
     most = max(1, _MOST_ENTRIES // summary.proba.shape[1] ** 2)
-    for first in range(begin, begin + n_draws, most):
-        last = min(first + most, begin + n_draws)
+    for first in range(0, n_draws, most):
+        last = min(first + most, n_draws)
         yield from confusion_draws(summary.proba, prediction, weight, seed, first, last)
 
 
@@ -143,11 +128,10 @@ def _small_counts(mean: float, variance: float, noise: FloatArray) -> FloatArray
     return found
 
 
-def drawn_in_parts(
-    summary: BatchSummary, prediction: IntArray, withheld: Mask, part: slice, seed: int
+def drawn_counts(
+    summary: BatchSummary, prediction: IntArray, withheld: Mask, n_draws: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return some drawn confusion matrices of what is kept, and of what is withheld."""
-    n_draws = part.stop - part.start
+    """Return drawn confusion matrices of what is kept, and of what is withheld."""
     if many_rows(summary):
         rng = np.random.default_rng(seed)
         kept, out = (part.drawn(n_draws, rng) for part in moments(summary, prediction, withheld))
@@ -156,56 +140,27 @@ def drawn_in_parts(
     parts = []
     for k, chosen in enumerate((~withheld, withheld)):
         if chosen.any():
-            draws = labels_drawn(
-                summary.only(chosen), prediction[chosen], n_draws, seed + k, begin=part.start
-            )
+            draws = labels_drawn(summary.only(chosen), prediction[chosen], n_draws, seed + k)
             parts.append(np.stack([*draws]))
         else:
             parts.append(np.zeros((n_draws, n_classes, n_classes)))
     return parts[0], parts[1]
 
 
-class _Moving(NamedTuple):
-    """Some rows of each predicted column, with weights and the sums of their probabilities.
-
-    Of many classes, whose moves are made a few at a time, also the logarithms they begin with.
-    """
-
-    rows: IntArray
-    weight: FloatArray
-    then: FloatArray
-    logs: FloatArray
-
-
-def rows_that_move(
+def moved_shares(
     summary: BatchSummary, prediction: IntArray, withheld: Mask, moves: Moves
-) -> _Moving:
-    """Return some rows of each predicted column, which tell how the rest moves."""
+) -> tuple[FloatArray, FloatArray]:
+    """Return by what factor each move changes the expected counts, of the kept and the withheld.
+
+    Found on some rows of each predicted column, which tell how the rest moves.
+    """
     n_classes = summary.proba.shape[1]
     group = prediction + n_classes * withheld
     rows, weight = _some_of_each(group, summary.weight, 2 * n_classes, len(moves) * n_classes)
     proba = np.ascontiguousarray(summary.proba[rows])
-    then = _GroupSums(group[rows], 2 * n_classes).of(proba.T * weight)
-    many = n_classes > MOST_CLASSES
-    return _Moving(rows, weight, then, moves.logs(proba) if many else np.empty(0))
-
-
-def moved_shares(
-    summary: BatchSummary, prediction: IntArray, withheld: Mask, moves: Moves, some: _Moving
-) -> tuple[FloatArray, FloatArray]:
-    """Return by what factor each move changes the expected counts, of the kept and the withheld.
-
-    Found on some rows.
-    """
-    n_classes = summary.proba.shape[1]
-    group = prediction + n_classes * withheld
-    rows, weight, then, logs = some
     sums = _GroupSums(group[rows], 2 * n_classes)
-    if n_classes > MOST_CLASSES:
-        now = sums.of_vectors(moves.of_logs(logs) * weight[:, None])
-    else:
-        moved = moves.of(np.ascontiguousarray(summary.proba[rows]))
-        now = np.stack([sums.of(one * weight) for one in _by_class(moved)], axis=1)
+    then = sums.of(proba.T * weight)
+    now = np.stack([sums.of(one * weight) for one in _by_class(moves.of(proba))], axis=1)
     factor = np.divide(now, then, out=np.ones_like(now), where=then > _LEAST_COUNT)
     return factor[..., :n_classes], factor[..., n_classes:]
 
@@ -228,14 +183,6 @@ def labelled_confusions(
     group = prediction + n_classes * withheld
     sums = _GroupSums(group, 2 * n_classes)
     shape = (len(labelled.weight), 2, n_classes)
-    if n_classes > MOST_CLASSES:
-        cells = labelled.codes * (2 * n_classes) + group
-        seen = np.stack([np.bincount(cells, w, 2 * n_classes**2) for w in labelled.weight])
-        both = seen, sums.of_vectors(labelled.believed * labelled.weight[:, :, None])
-        return tuple(  # type: ignore[return-value]
-            one.reshape(len(labelled.weight), n_classes, 2, n_classes).transpose(2, 0, 1, 3)
-            for one in both
-        )
     observed, expected = [], []
     for i, believed in enumerate(_by_class(labelled.believed)):
         own = labelled.codes == i
@@ -273,14 +220,6 @@ class _GroupSums:
             )
         return sums
 
-    def of_vectors(self, values: FloatArray) -> FloatArray:
-        """Return the sums of vectors, of shape (n, n_rows, m), as (n, m, n_groups)."""
-        sums = np.zeros((len(values), self._n_groups, values.shape[2]))
-        if len(self._present):
-            ordered = np.take(values, self._order, axis=1)
-            sums[:, self._present] = np.add.reduceat(ordered, self._starts, axis=1)
-        return sums.transpose(0, 2, 1)
-
 
 def _by_class(moved: FloatArray) -> list[FloatArray]:
     """Return moved probabilities class by class; of two only the positive one's are held."""
@@ -293,9 +232,8 @@ def _some_of_each(
     group: IntArray, weight: FloatArray | None, n_groups: int, entries: int
 ) -> tuple[IntArray, FloatArray]:
     """Return some rows of each group, evenly spaced, and the weight each stands for."""
-    # Of very many classes a few rows of each are many.
-    least = 16 if n_groups <= _MANY_GROUPS else max(8 * _MANY_GROUPS // n_groups, 4)
-    most = max(min(_MOST_MOVED, _MOST_ENTRIES // max(entries, 1) // n_groups), least)
+    most = _MOST_NUMBERS // max(entries, 1) // n_groups
+    most = min(max(most, _FEWEST_MOVED), _MOST_MOVED)
     order = np.argsort(group.astype(np.uint16), kind="stable")
     ends = np.cumsum(np.bincount(group, minlength=n_groups))
     rows, weights = [], []
