@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from abstain import calibration
-from abstain.calibration import _scaling_fit
+from abstain.calibration import _registry, _scaling_fit
 from abstain.calibration._scaling_fit import Freedom, fit_scaling
 
 SCALING = ("temperature", "bcts", "nbvs", "vector")
@@ -90,3 +90,36 @@ def test_work_is_bounded_where_the_data_determine_little(monkeypatch):
     assert calibration.log_loss(y, found.predict_proba(z)) < calibration.log_loss(
         y, calibration.get("bcts", scale="logits").fit(z, y).predict_proba(z)
     )
+
+
+def scores_with(biases, slopes, n=4_000, k=30):
+    rng = np.random.default_rng(0)
+    y = rng.integers(k, size=n)
+    z = rng.normal(size=(n, k)) + 3 * np.eye(k)[y]
+    return z * np.exp(slopes * rng.normal(size=k)) + biases * rng.normal(size=k), y
+
+
+@pytest.mark.parametrize(
+    ("biases", "slopes", "picked"),
+    [(0.0, 0.0, "temperature"), (0.7, 0.0, "bcts"), (0.7, 0.3, "vector")],
+)
+def test_one_fold_leaves_the_one_in_the_race_that_all_would_pick(
+    monkeypatch, biases, slopes, picked
+):
+    z, y = scores_with(biases, slopes)
+    found = calibration.AutoCalibration(scale="logits").fit(z, y)
+    monkeypatch.setattr(_registry, "MANY_CLASSES", 1000)
+    every = calibration.AutoCalibration(scale="logits").fit(z, y)
+    assert found.selected_ == every.selected_ == picked
+    assert found.cv_scores_[picked] == pytest.approx(every.cv_scores_[picked], abs=1e-12)
+    np.testing.assert_array_equal(found.predict_proba(z[:5]), every.predict_proba(z[:5]))
+
+
+def test_of_very_many_rows_the_only_one_in_the_race_is_fitted_once(monkeypatch):
+    z, y = scores_with(0.0, 0.0, n=1_500, k=100)
+    by_folds = calibration.AutoCalibration(scale="logits").fit(z, y)
+    monkeypatch.setattr(_registry, "MANY_ROWS", 1_500)
+    found = calibration.AutoCalibration(scale="logits").fit(z, y)
+    assert found.selected_ == "temperature"
+    assert found.without_folds is None
+    np.testing.assert_array_equal(found.predict_proba(z[:5]), by_folds.predict_proba(z[:5]))

@@ -185,8 +185,8 @@ class WithoutFolds:
 
 #: How many, unless asked otherwise.
 FOLDS = 5
-# From so many rows on a few parameters fit none of them in particular.
-_MANY_ROWS = 20_000
+#: From so many rows on a few parameters fit none of them in particular.
+MANY_ROWS = 20_000
 
 
 def held_out(
@@ -209,7 +209,7 @@ def held_out(
     tuple or None
         Equal rows are one; None where it would make no difference, or a fold cannot be fitted.
     """
-    if len(codes) >= _MANY_ROWS:
+    if len(codes) >= MANY_ROWS:
         return None
     counted = np.ones(len(codes)) if weight is None else weight
     present = np.flatnonzero(counted > 0)

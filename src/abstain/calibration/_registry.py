@@ -18,17 +18,19 @@ from abstain._numerics import Registry
 from abstain._schema import SCALE, ByName, Keys
 from abstain.calibration._base import PRIOR_ROWS, Calibrator, smoothed_targets
 from abstain.calibration._dirichlet import DirichletCalibration
-from abstain.calibration._folds import FOLDS, Folds, WithoutFolds
+from abstain.calibration._folds import FOLDS, MANY_ROWS, Folds, WithoutFolds
 from abstain.calibration._isotonic import IsotonicCalibration
 from abstain.calibration._scaling import (
     BetaCalibration,
     BiasCorrectedTemperatureScaling,
+    FittedScaling,
     IdentityCalibration,
     NoBiasVectorScaling,
     PlattScaling,
     TemperatureScaling,
     VectorScaling,
 )
+from abstain.calibration._scaling_fit import MANY_CLASSES
 
 _logger = logger("calibration")
 
@@ -44,6 +46,9 @@ _BIAS_CORRECTED = (
     DirichletCalibration,
 )
 _MOST_FOLDS = 1_000
+# Steps of a fit of many classes that show whether it has a prospect, and standard errors from the
+# best at which it has none.
+_FEW_STEPS, _FAR_BEHIND = 8, 3.0
 # Rows for each parameter below which Dirichlet calibration is mostly noise.
 _DIRICHLET_ROWS = 20
 # Rows times squared classes above which Dirichlet calibration takes longer than it is worth.
@@ -86,7 +91,9 @@ class AutoCalibration(Calibrator):
     not make the boldest candidate the best; and each free parameter of a candidate costs
     1 / (2 n), which breaks near ties on few rows in favour of the simpler one. Both vanish as n
     grows. Folds are stratified and the same for all candidates. Few rows of one score are in the
-    same fold whatever their labels; many are dealt out to all folds.
+    same fold whatever their labels; many are dealt out to all folds. Of 24 classes or more one
+    fold tells which candidates are in the race at all: the others are fitted to a few steps, and
+    have the loss of that fold.
 
     Examples
     --------
@@ -123,6 +130,15 @@ class AutoCalibration(Calibrator):
         free = _candidates(logits.shape[1], float(weight.sum()), folds.n_levels)
         targets = smoothed_targets(codes, weight, logits.shape[1], PRIOR_ROWS)
         self.cv_scores_, losses, found = {}, {}, {}
+        if logits.shape[1] >= MANY_CLASSES:
+            free = self._with_prospects(free, logits, codes, folds, targets)
+        if len(free) == 1 and len(codes) >= MANY_ROWS:
+            # Nothing is left to pick, and nobody asks for rows held out of so many.
+            (kind,) = free
+            self.calibrator_, self.selected_ = kind(scale=self.scale), kind.name
+            self.calibrator_._fit(logits, codes, weight)
+            self.without_folds = None
+            return
         for kind in free:
             candidate = kind(scale=self.scale)
             candidate._fit(logits, codes, weight)
@@ -139,11 +155,49 @@ class AutoCalibration(Calibrator):
         self.calibrator_, without = found[self.selected_]
         self.without_folds = without if self.cv == FOLDS else None
 
+    def _with_prospects(
+        self,
+        free: dict[type[Calibrator], int],
+        logits: FloatArray,
+        codes: IntArray,
+        folds: Folds,
+        targets: FloatArray,
+    ) -> dict[type[Calibrator], int]:
+        """Return the candidates that one fold leaves in the race, of which the others see all.
+
+        Many classes take long to fit. So each candidate takes a few steps from the best before it;
+        what overfits loses more the further it goes. Where neither biases nor slopes of the
+        classes have a prospect, both together have none.
+        """
+        seen, weight = folds.fold != folds.fold[0], folds.weight
+        fold = logits[seen], codes[seen], weight[seen]
+        held, cost = ~seen, 1 / (2 * weight.sum())
+        losses: dict[type[Calibrator], FloatArray] = {}
+        best: FittedScaling | None = None
+        for kind, number in free.items():
+            candidate = kind(scale=self.scale)
+            if kind is VectorScaling and isinstance(best, TemperatureScaling):
+                break
+            if best is not None and isinstance(candidate, FittedScaling):
+                start = best.slope_, best.bias_
+                candidate._fit_from(start, *fold, max_iter=_FEW_STEPS)
+            else:
+                candidate._fit(*fold)
+            own, aimed = _log_losses(candidate._proba(logits[held]), codes[held], targets)
+            self.cv_scores_[kind.name] = float(np.average(own, weights=weight[held]))
+            losses[kind] = aimed + cost * number
+            least = min(self.cv_scores_.values())
+            if isinstance(candidate, FittedScaling) and self.cv_scores_[kind.name] <= least:
+                best = candidate
+        left = _in_the_race(losses, weight[held])
+        _logger.debug("left in the race after one fold: %s", [kind.name for kind in left])
+        return {kind: number for kind, number in free.items() if kind in left}
+
     def _pick(self, losses: dict[str, FloatArray], weight: FloatArray) -> str:
         scores = {name: np.average(loss, weights=weight) for name, loss in losses.items()}
         best = min(scores, key=scores.__getitem__)
         corrected = [kind.name for kind in _BIAS_CORRECTED if kind.name in scores]
-        if not self.estimating_shift or best in corrected:
+        if not self.estimating_shift or best in corrected or not corrected:
             _logger.info("picked %s, of the least cross-validated log loss", best)
             return best
         preferred = min(corrected, key=scores.__getitem__)
@@ -199,6 +253,21 @@ def _candidates(n_classes: int, n_rows: float, n_levels: int) -> dict[type[Calib
         if enough and n_rows * k**2 <= _DIRICHLET_WORK:
             kinds[DirichletCalibration] = (k + 1) * (k - 1)
     return kinds
+
+
+def _in_the_race(
+    losses: dict[type[Calibrator], FloatArray], weight: FloatArray
+) -> list[type[Calibrator]]:
+    """Return the candidates whose loss is not beyond chance above the least."""
+    best = min(losses.values(), key=lambda loss: float(np.average(loss, weights=weight)))
+    left = []
+    for kind, loss in losses.items():
+        behind = loss - best
+        mean = np.average(behind, weights=weight)
+        variance = np.average((behind - mean) ** 2, weights=weight)
+        if not mean > _FAR_BEHIND * np.sqrt(variance / weight.sum()):
+            left.append(kind)
+    return left
 
 
 def _log_losses(

@@ -113,10 +113,17 @@ class FittedScaling(ScalingCalibrator):
         self._fit_from((slope, self.bias_), logits, codes, weight)
 
     def _fit_from(
-        self, start: Scaling | None, logits: FloatArray, codes: IntArray, weight: FloatArray
+        self,
+        start: Scaling | None,
+        logits: FloatArray,
+        codes: IntArray,
+        weight: FloatArray,
+        max_iter: int = 100,
     ) -> None:
         aims = self._aims(codes, weight, logits.shape[1])
-        found = fit_scaling(logits, codes, weight, self._free, start=start, targets=aims)
+        found = fit_scaling(
+            logits, codes, weight, self._free, start=start, targets=aims, max_iter=max_iter
+        )
         self.slope_, self.bias_ = found
 
 
