@@ -116,9 +116,10 @@ def test_one_fold_leaves_the_one_in_the_race_that_all_would_pick(
 
 
 def test_of_very_many_rows_the_only_one_in_the_race_is_fitted_once(monkeypatch):
-    z, y = scores_with(0.0, 0.0, n=1_500, k=100)
+    z, y = scores_with(0.0, 0.0)
     by_folds = calibration.AutoCalibration(scale="logits").fit(z, y)
-    monkeypatch.setattr(_registry, "MANY_ROWS", 1_500)
+    monkeypatch.setattr(_registry, "MANY_ROWS", 4_000)
+    monkeypatch.setattr(_registry, "_FAR_BEHIND", 0.0)
     found = calibration.AutoCalibration(scale="logits").fit(z, y)
     assert found.selected_ == "temperature"
     assert found.without_folds is None
