@@ -121,6 +121,13 @@ def test_adapting_to_its_own_batch_changes_little(cell):
     adapted = decisions.policy.adapt(scores)
     assert adapted.priors == pytest.approx(decisions.priors, abs=1e-4)
     again = adapted.apply(scores).abstain
+    if any("so nobody is withheld" in doubt for doubt in adapted.assumption.doubts):
+        # From the rows that a policy carries, a gain that is next to nothing may be none.
+        low, high = decisions.estimate.after.interval
+        gain = abs(decisions.estimate.after.value - decisions.estimate.before.value)
+        assert not again.any()
+        assert gain < (high - low) / 10
+        return
     assert abs(again.mean() - decisions.abstain.mean()) < 0.02
     # By chance other rows are withheld, and other thresholds from a summary of few labels.
     if cell.score not in ("random", "class-thresholds"):

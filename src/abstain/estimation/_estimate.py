@@ -263,13 +263,27 @@ def _drawn_under(
         out = np.zeros_like(out)
     found = metric.misfits(few.observed, column, out, seed)
     again = metric.misfits(few.again, column[few.part], out[few.part], seed)
+    (of_all,), (of_kept,) = found
+    # Against the same rows as they are: moved probabilities are less sure on average, which
+    # the labelled rows tell as well, and so it goes out of the sum.
+    noises = [others[1:] - others[0] for others in again]
+    misfits = of_all, _kept_misfit(of_all, of_kept, noises[1] - noises[0])
     sides = []
-    for side, (misfit,), others in zip(drawn, found, again, strict=True):
-        # Against the same rows as they are: moved probabilities are less sure on average, which
-        # the labelled rows tell as well, and so it goes out of the sum.
-        noise = others[1:] - others[0]
+    for side, misfit, noise in zip(drawn, misfits, noises, strict=True):
         if np.isfinite(misfit) and np.isfinite(noise).any():
             side = side + (misfit + np.where(np.isfinite(noise), noise, 0.0))
         sides.append(np.clip(side, *metric.value_range))
     before, after = sides
     return before, after
+
+
+def _kept_misfit(of_all: float, of_kept: float, noise: FloatArray) -> float:
+    """Return by how much to rectify the kept rows: as all rows, and by what is more than noise.
+
+    What withholding does is told by the probabilities far better than by few labelled rows. So
+    their word on the difference counts for as much as it exceeds its noise (Stein's shrinkage).
+    """
+    difference, spread = of_kept - of_all, noise[np.isfinite(noise)]
+    if not np.isfinite(difference) or not difference or not len(spread):
+        return of_kept
+    return float(of_all + difference**3 / (difference**2 + np.mean(spread**2)))
