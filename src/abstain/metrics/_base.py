@@ -35,6 +35,8 @@ from abstain.summaries import BatchSummary, LabelledReplicates, Moves, RowSummar
 
 #: How many label vectors ``Metric.draws`` gives at a time, since it holds them all.
 MOST_LABEL_DRAWS = 10_000
+# How often labels are drawn for what labelled rows say as they are.
+_STEADY = 16
 
 #: How the kept rows are predicted.
 Decision = Literal["auto", "argmax", "optimal"]
@@ -432,17 +434,22 @@ class Metric(Parameters, ABC):
         for k, weight in enumerate(labelled.weight[:, rows]):
             if weight.sum() <= 0:
                 continue
-            drawn = rows[rng.choice(len(rows), size=len(rows), p=weight / weight.sum())]
-            scored = RowSummary(np.ascontiguousarray(labelled.proba[drawn]))
-            believed = RowSummary(both_columns(np.ascontiguousarray(labelled.believed[k, drawn])))
-            columns = prediction[drawn]
-            try:
-                observed = self.observed_on(labelled.codes[drawn], scored, columns)
-                expected = self.observed_on(_drawn_labels(believed.proba, rng), scored, columns)
-            except ValueError:
-                # A draw may have one class alone, of which the metric says nothing.
-                continue
-            result[k] = observed - expected
+            misfits = []
+            # What the others are held against is drawn until its own noise is small.
+            for _ in range(1 if k else _STEADY):
+                drawn = rows[rng.choice(len(rows), size=len(rows), p=weight / weight.sum())]
+                scored = RowSummary(np.ascontiguousarray(labelled.proba[drawn]))
+                believed = both_columns(np.ascontiguousarray(labelled.believed[k, drawn]))
+                columns = prediction[drawn]
+                try:
+                    observed = self.observed_on(labelled.codes[drawn], scored, columns)
+                    expected = self.observed_on(_drawn_labels(believed, rng), scored, columns)
+                except ValueError:
+                    # A draw may have one class alone, of which the metric says nothing.
+                    continue
+                misfits.append(observed - expected)
+            if misfits:
+                result[k] = np.mean(misfits)
         return result
 
     def resampled(

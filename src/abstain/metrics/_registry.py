@@ -26,7 +26,7 @@ from abstain.metrics._operating_point import (
 )
 from abstain.metrics._precision_at_recall import NetBenefit, PrecisionAtRecall, RecallAtPrecision
 from abstain.metrics._precision_recall_f import F1, FBeta, Jaccard, Precision, Recall
-from abstain.metrics._proper_scores import Brier, LogLoss
+from abstain.metrics._row_means import Brier, LogLoss
 from abstain.metrics._top_k import TopKAccuracy
 from abstain.metrics._weighted_kappa import WeightedKappa
 

@@ -10,18 +10,18 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from abstain._inputs import FloatArray, IntArray, check_whole
+from abstain._inputs import FloatArray, check_whole
 from abstain._kernels.confusion import top_share
-from abstain.metrics._base import Decision, Metric
-from abstain.metrics._confusion_draws import labels_drawn
+from abstain.metrics._base import Decision
+from abstain.metrics._row_means import RowMean
 from abstain.regions import Choice, TopShare, score_threshold
 from abstain.rules import Argmax
-from abstain.summaries import BatchSummary, RowSummary
+from abstain.summaries import BatchSummary
 
 _MOST = 1_000_000
 
 
-class TopKAccuracy(Metric):
+class TopKAccuracy(RowMean):
     """Share of examples whose class is among the k most probable.
 
     Higher is better, in [0, 1].
@@ -72,28 +72,14 @@ class TopKAccuracy(Metric):
             )
         return cls(int(argument))
 
-    def expected_on(self, summary: BatchSummary, prediction: IntArray | None) -> float:
-        return float(np.average(top_share(summary.proba, self.k), weights=summary.weight))
-
-    def observed_on(
-        self, codes: IntArray, rows: BatchSummary, prediction: IntArray | None
-    ) -> float:
-        matrix = rows.proba
-        n, n_classes = matrix.shape
-        own = matrix[np.arange(n), codes][:, None]
-        later = np.arange(n_classes)[None, :] > codes[:, None]
-        ahead = np.count_nonzero((matrix > own) | ((matrix == own) & later), axis=1)
-        return float(np.average(ahead < self.k, weights=rows.weight))
-
-    def draws_on(
-        self, summary: BatchSummary, prediction: IntArray | None, n_draws: int, seed: int
-    ) -> FloatArray:
-        hit = np.minimum(top_share(summary.proba, self.k), 1.0)
-        # Whether the label is among the top k is all that counts: two classes, miss and hit.
-        rows = RowSummary(np.column_stack([1 - hit, hit]), summary.weight)
-        counts = np.stack([*labels_drawn(rows, np.zeros(len(hit), dtype=np.intp), n_draws, seed)])
-        shares: FloatArray = counts[:, 1, 0] / counts[:, :, 0].sum(axis=1)
-        return shares
+    def values(self, proba: FloatArray) -> FloatArray:
+        """Return 1 for the k most probable classes of each row, and 0 for the others."""
+        most = min(self.k, proba.shape[1])
+        least = np.partition(proba, -most, axis=1)[:, -most, None]
+        above, tied = proba > least, proba == least
+        room = most - np.count_nonzero(above, axis=1, keepdims=True)
+        later = np.cumsum(tied[:, ::-1], axis=1)[:, ::-1]
+        return np.where(above | (tied & (later <= room)), 1.0, 0.0)
 
     def choose_on(self, summary: BatchSummary, capacity: float, decision: Decision) -> Choice:
         """Withhold the rows whose k largest probabilities sum to the least."""

@@ -1,7 +1,7 @@
-"""Brier score and log loss: means of a loss of each row's probabilities. Not in the paper.
+"""Means of a value of each row's probabilities and label, such as Brier score and log loss.
 
-Their expected value is exact and the rows of the largest expected loss are withheld, so nothing is
-sampled but what an interval is made of.
+Not in the paper. Their expected value is exact, so nothing is sampled but what an interval is
+made of.
 """
 
 from __future__ import annotations
@@ -22,7 +22,67 @@ from abstain.summaries import BatchSummary, LabelledReplicates, Moves
 _LEAST = np.finfo(np.float64).eps
 
 
-class ProperScore(Metric):
+class RowMean(Metric):
+    """Base of the metrics that are the mean of a value of each row."""
+
+    n_replicates: ClassVar[int] = 100
+
+    @abstractmethod
+    def values(self, proba: FloatArray) -> FloatArray:
+        """Return the value of each row, were its label that of the column."""
+
+    def expected_on(self, summary: BatchSummary, prediction: IntArray | None) -> float:
+        each = (summary.proba * self.values(summary.proba)).sum(axis=1)
+        return float(np.average(each, weights=summary.weight))
+
+    def observed_on(
+        self, codes: IntArray, rows: BatchSummary, prediction: IntArray | None
+    ) -> float:
+        each = self.values(rows.proba)[np.arange(len(codes)), codes]
+        return float(np.average(each, weights=rows.weight))
+
+    def draws_on(
+        self, summary: BatchSummary, prediction: IntArray | None, n_draws: int, seed: int
+    ) -> FloatArray:
+        noise = np.random.default_rng(seed).standard_normal(n_draws)
+        values, everyone = self.values(summary.proba), np.ones(len(summary.proba), dtype=np.bool_)
+        mean, deviation = _mean(summary.proba, values, summary.weight, everyone)
+        return np.clip(mean + deviation * noise, *self.value_range)
+
+    def moved_draws(
+        self, summary: BatchSummary, prediction: IntArray, withheld: Mask, moves: Moves, seed: int
+    ) -> tuple[FloatArray, FloatArray]:
+        values, source = self.values(summary.proba), summary.adapted(moves.undoing)
+        everyone, noise = np.ones_like(withheld), np.random.default_rng(seed)
+        before, after = np.full((2, len(moves)), np.nan)
+        for k, move in enumerate(zip(moves.slope, moves.bias, moves.ratios, strict=True)):
+            # The value stays that of the stated probabilities: what moves is the labels.
+            moved, chance = source.moved(*move).proba, noise.standard_normal()
+            mean, deviation = _mean(moved, values, summary.weight, everyone)
+            before[k] = after[k] = mean + chance * deviation
+            if withheld.any():
+                mean, deviation = _mean(moved, values, summary.weight, ~withheld)
+                after[k] = mean + chance * deviation
+        return np.clip(before, *self.value_range), np.clip(after, *self.value_range)
+
+    def misfits(
+        self, labelled: LabelledReplicates, prediction: IntArray, withheld: Mask, seed: int
+    ) -> tuple[FloatArray, FloatArray]:
+        values = self.values(labelled.proba)
+        observed = values[np.arange(len(values)), labelled.codes]
+        sides = np.full((2, len(labelled.weight)), np.nan)
+        for k, (weight, believed) in enumerate(
+            zip(labelled.weight, labelled.believed, strict=True)
+        ):
+            excess = observed - (both_columns(believed) * values).sum(axis=1)
+            for side, counted in zip(sides, (weight, weight * ~withheld), strict=True):
+                if counted.sum() > 0:
+                    side[k] = np.average(excess, weights=counted)
+        before, after = sides
+        return before, after
+
+
+class ProperScore(RowMean):
     """Base of the mean losses of probabilities, lower is better.
 
     The expected loss of a row, were its probabilities those of its label, is a score of
@@ -30,63 +90,8 @@ class ProperScore(Metric):
     """
 
     greater_is_better = False
-    n_replicates: ClassVar[int] = 100
     #: The expected loss of a row, as a score by its name.
     score: ClassVar[str]
-
-    @abstractmethod
-    def losses(self, proba: FloatArray) -> FloatArray:
-        """Return the loss of each row, were its label that of the column."""
-
-    def expected_on(self, summary: BatchSummary, prediction: IntArray | None) -> float:
-        each = (summary.proba * self.losses(summary.proba)).sum(axis=1)
-        return float(np.average(each, weights=summary.weight))
-
-    def observed_on(
-        self, codes: IntArray, rows: BatchSummary, prediction: IntArray | None
-    ) -> float:
-        each = self.losses(rows.proba)[np.arange(len(codes)), codes]
-        return float(np.average(each, weights=rows.weight))
-
-    def draws_on(
-        self, summary: BatchSummary, prediction: IntArray | None, n_draws: int, seed: int
-    ) -> FloatArray:
-        noise = np.random.default_rng(seed).standard_normal(n_draws)
-        losses, everyone = self.losses(summary.proba), np.ones(len(summary.proba), dtype=np.bool_)
-        mean, deviation = _mean(summary.proba, losses, summary.weight, everyone)
-        return np.clip(mean + deviation * noise, *self.value_range)
-
-    def moved_draws(
-        self, summary: BatchSummary, prediction: IntArray, withheld: Mask, moves: Moves, seed: int
-    ) -> tuple[FloatArray, FloatArray]:
-        losses, source = self.losses(summary.proba), summary.adapted(moves.undoing)
-        everyone, noise = np.ones_like(withheld), np.random.default_rng(seed)
-        before, after = np.full((2, len(moves)), np.nan)
-        for k, move in enumerate(zip(moves.slope, moves.bias, moves.ratios, strict=True)):
-            # The loss stays that of the stated probabilities: what moves is the labels.
-            moved, chance = source.moved(*move).proba, noise.standard_normal()
-            mean, deviation = _mean(moved, losses, summary.weight, everyone)
-            before[k] = after[k] = mean + chance * deviation
-            if withheld.any():
-                mean, deviation = _mean(moved, losses, summary.weight, ~withheld)
-                after[k] = mean + chance * deviation
-        return np.clip(before, *self.value_range), np.clip(after, *self.value_range)
-
-    def misfits(
-        self, labelled: LabelledReplicates, prediction: IntArray, withheld: Mask, seed: int
-    ) -> tuple[FloatArray, FloatArray]:
-        losses = self.losses(labelled.proba)
-        observed = losses[np.arange(len(losses)), labelled.codes]
-        sides = np.full((2, len(labelled.weight)), np.nan)
-        for k, (weight, believed) in enumerate(
-            zip(labelled.weight, labelled.believed, strict=True)
-        ):
-            excess = observed - (both_columns(believed) * losses).sum(axis=1)
-            for side, counted in zip(sides, (weight, weight * ~withheld), strict=True):
-                if counted.sum() > 0:
-                    side[k] = np.average(excess, weights=counted)
-        before, after = sides
-        return before, after
 
     def choose_on(self, summary: BatchSummary, capacity: float, decision: Decision) -> Choice:
         """Withhold the rows whose expected loss is largest."""
@@ -115,7 +120,7 @@ class Brier(ProperScore):
     score: ClassVar[str] = "gini"
     summary: ClassVar[str] = "mean squared error of the probabilities; for who reads these"
 
-    def losses(self, proba: FloatArray) -> FloatArray:
+    def values(self, proba: FloatArray) -> FloatArray:
         if proba.shape[1] == 2:
             return (1 - proba) ** 2
         each: FloatArray = (proba**2).sum(axis=1)[:, None] - 2 * proba + 1
@@ -139,19 +144,19 @@ class LogLoss(ProperScore):
     score: ClassVar[str] = "entropy"
     summary: ClassVar[str] = "mean surprise at the labels, in nats; for who reads probabilities"
 
-    def losses(self, proba: FloatArray) -> FloatArray:
+    def values(self, proba: FloatArray) -> FloatArray:
         return -np.log(np.maximum(proba, _LEAST))
 
 
 def _mean(
-    proba: FloatArray, losses: FloatArray, weight: FloatArray | None, kept: Mask
+    proba: FloatArray, values: FloatArray, weight: FloatArray | None, kept: Mask
 ) -> tuple[float, float]:
-    """Return the mean loss and the deviation that labels of these probabilities give it."""
-    proba, losses = proba[kept], losses[kept]
+    """Return the mean value and the deviation that labels of these probabilities give it."""
+    proba, values = proba[kept], values[kept]
     if not len(proba):
         return math.nan, math.nan
     counted = np.ones(len(proba)) if weight is None else weight[kept]
     share = counted / counted.sum()
-    each = (proba * losses).sum(axis=1)
-    spread = (proba * (losses - each[:, None]) ** 2).sum(axis=1)
+    each = (proba * values).sum(axis=1)
+    spread = (proba * (values - each[:, None]) ** 2).sum(axis=1)
     return float(share @ each), float(np.sqrt((share**2) @ spread))
