@@ -95,7 +95,7 @@ def test_a_seed_is_an_answer():
         ({"minutes": []}, "`minutes` must be above 0"),
         ({"order": "last"}, "`order` must be one of pressing, first; got 'last'"),
         ({"variation": -1}, "`variation` must be at least 0"),
-        ({"pressing": []}, "`pressing` is empty; pass how pressing referred cases are"),
+        ({"pressing": []}, "`pressing` is empty; give how pressing referred cases are"),
         ({"n_cases": 5}, "`n_cases` must be a whole number of at least 100"),
     ],
 )
