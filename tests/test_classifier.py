@@ -12,11 +12,13 @@ from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
-from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, train_test_split
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from abstain import AbstainingClassifier, Cost
@@ -275,3 +277,82 @@ def test_what_is_wrong_is_said_by_its_name(changes, error, message):
     classifier = AbstainingClassifier(given["estimator"], budget=0.2, cv=given["cv"])
     with pytest.raises(error, match=message):
         classifier.fit(X, given["y"])
+
+
+def passengers(n, seed):
+    """Rows of few kinds, of which many are the same, and their labels."""
+    rng = np.random.default_rng(seed)
+    deck, woman = rng.choice(3, n, p=[0.25, 0.21, 0.54]), rng.random(n) < 0.36
+    age = 10 * np.round(np.clip(rng.normal(30, 13, n), 0, 75) / 10)
+    along = np.minimum(rng.poisson(0.4, n), 4)
+    logit = -0.6 + 2.6 * woman - 1.1 * (deck - 1) - 0.03 * (age - 30) - 0.3 * along
+    y = (rng.random(n) < 1 / (1 + np.exp(-logit))).astype(int)
+    return np.column_stack([deck, woman, age, along]).astype(float), y
+
+
+@pytest.mark.filterwarnings("ignore::abstain.exceptions.AssumptionWarning")
+@pytest.mark.parametrize(
+    "model",
+    [
+        LogisticRegression(max_iter=1_000),
+        RandomForestClassifier(20, random_state=0),
+        GaussianNB(),
+        DecisionTreeClassifier(random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_features_that_repeat_are_no_shift(model):
+    """The model of all rows scores them otherwise than those of the folds do."""
+    likeliest, better = [], []
+    for seed in range(5):
+        X, y = passengers(1_300, seed)
+        classifier = AbstainingClassifier(model, budget=0.1, random_state=0)
+        classifier.fit(X[:650], y[:650])
+        adapted = classifier.adapt(X[650:])
+        decisions = classifier.decide(X[650:])
+        for found in (adapted, decisions):
+            likeliest.append(max(found.assumption.worlds, key=found.assumption.worlds.get))
+        # Chosen on the scores that are decided by, so within the budget.
+        assert decisions.abstain.mean() <= 0.1
+        own = (classifier.estimator_.predict(X[650:]) == y[650:]).mean()
+        better.append((decisions.prediction == y[650:]).mean() - own)
+    assert likeliest.count("nothing") >= 9
+    assert np.mean(better) > -0.02
+
+
+@pytest.mark.filterwarnings("ignore::abstain.exceptions.AssumptionWarning")
+def test_a_label_shift_of_features_that_repeat_is_seen():
+    X, y = passengers(1_300, 0)
+    classifier = AbstainingClassifier(GaussianNB(), random_state=0).fit(X[:650], y[:650])
+    fewer = np.r_[np.flatnonzero(y == 1), np.flatnonzero(y == 0)[::3]]
+    batch = fewer[fewer >= 650]
+    worlds = classifier.adapt(X[batch]).assumption.worlds
+    assert max(worlds, key=worlds.get) == "label"
+    assert classifier.policy_.priors[1] == pytest.approx(y[batch].mean(), abs=0.06)
+    # Whole weights are repetition, for the models of the folds too.
+    weight = np.arange(len(batch)) % 3
+    weighed = classifier.adapt(X[batch], weight).priors
+    repeated = classifier.adapt(np.repeat(X[batch], weight, axis=0)).priors
+    assert weighed == pytest.approx(repeated, abs=1e-3)
+
+
+def test_models_of_the_folds_are_kept_ten_at_most():
+    X, y = passengers(200, 0)
+    every = AbstainingClassifier(GaussianNB(), cv=KFold(40), random_state=0).fit(X, y)
+    assert len(every.estimators_) == 10
+    frozen = FrozenEstimator(GaussianNB().fit(X, y))
+    alone = AbstainingClassifier(frozen, random_state=0).fit(X, y)
+    assert alone.estimators_ == [frozen]
+
+
+def test_a_forest_that_is_certain_is_no_surer_than_its_rows():
+    """Of probabilities of exactly 0 and 1 no curve would fit the others."""
+    X, y = passengers(1_300, 4)
+    forest = RandomForestClassifier(20, random_state=0)
+    classifier = AbstainingClassifier(forest, shift="none", random_state=0).fit(X[:650], y[:650])
+    raw, proba = classifier.estimator_.predict_proba(X[650:])[:, 1], classifier.predict_proba(X)
+    assert {0.0, 1.0} <= set(raw.tolist())
+    middle = classifier.predict_proba(X[650:])[(raw > 0.2) & (raw < 0.8), 1]
+    assert middle.max() - middle.min() > 0.2
+    assert proba.min() > 0.001
+    assert proba.max() < 0.999

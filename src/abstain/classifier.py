@@ -64,6 +64,8 @@ __all__ = ["AbstainingClassifier", "abstention_scorer"]
 
 # What is withheld where nothing is said about it.
 DEFAULT_BUDGET = 0.1
+# Models of folds that are kept.
+_MOST_MODELS = 10
 
 
 class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -104,6 +106,9 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         The positive class; None for more than two, or where neither is known to be it.
     estimator_ : estimator
         The classifier, fitted on all the data.
+    estimators_ : list of estimators
+        Those of the folds, ten at most: what happened to a batch is told by their scores, as the
+        validation rows have theirs by them. ``estimator_`` alone where it was fitted before.
     abstainer_ : Abstainer
         The flow, fitted on the cross-fitted scores.
     policy_ : Policy
@@ -127,6 +132,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     classes_: NDArray[Any]
     positive_: Any
+    estimators_: list[Any]
     abstainer_: Abstainer
     policy_: Policy
 
@@ -208,13 +214,17 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 f"{len(labels)} labels."
             )
         self._check_binary()
+        self._least = 0.0
         if isinstance(self.estimator, FrozenEstimator):
-            self.estimator_ = self.estimator
+            self.estimator_, self.estimators_ = self.estimator, [self.estimator]
             scores = self._scores(self.estimator, X)
         else:
             given = weight if self._passes_weight(sample_weight) else None
             scores = self._cross_fitted(X, labels, given)
             self.estimator_ = _fitted(self.estimator, X, labels, given)
+        if _scale(self.estimator) == "probabilities":
+            self._least = _least(scores)
+        scores = _raised(scores, self._least)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
@@ -243,15 +253,18 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             The new rule, which is in force from now on.
         """
         check_is_fitted(self)
-        scores = self._scores(self.estimator_, X)
-        self.policy_ = self.abstainer_.decide(scores, sample_weight).policy
+        scores, told = self._scores(self.estimator_, X), copy(self.abstainer_)
+        told.set_params(shift=self._seen(X, sample_weight))
+        policy = told.decide(scores, sample_weight).policy
+        self.policy_ = replace(policy, shift=clone(shift.get(self.shift)))
         return self.policy_
 
     def decide(self, X: Any) -> Decisions:
         """Apply the rule in force to rows, one or many."""
         check_is_fitted(self)
-        decisions = self.policy_.apply(self._scores(self.estimator_, X))
-        return replace(decisions, validation=self.abstainer_.validation_)
+        told = replace(self.policy_, shift=self._seen(X))
+        decisions = told.apply(self._scores(self.estimator_, X))
+        return replace(decisions, policy=self.policy_, validation=self.abstainer_.validation_)
 
     def abstains(self, X: Any) -> Mask:
         """Tell for each row whether it goes to a person."""
@@ -259,7 +272,8 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted class label of each row, also where abstaining."""
-        return self.decide(X).prediction
+        check_is_fitted(self)
+        return self.policy_.rows(self._scores(self.estimator_, X)).prediction
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return calibrated, adapted class probabilities, a column for each of ``classes_``."""
@@ -328,6 +342,26 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             router.add(estimator=self.estimator, method_mapping=mapping)
         return router
 
+    def _seen(self, X: Any, sample_weight: ArrayLike | None = None) -> ShiftEstimator:
+        """Return what estimates a shift of rows from their scores by the models of the folds.
+
+        Validation rows have theirs by these. Those of the model of all rows are others, where
+        features repeat or the model fits its rows closely, and would pass for a shift.
+        """
+        estimator, models = shift.get(self.shift), self.estimators_
+        if len(models) == 1:
+            return estimator
+
+        def seen() -> RowSummary:
+            scores = np.vstack([self._scores(model, X) for model in models])
+            n = len(scores) // len(models)
+            weight = check_sample_weight(sample_weight, n_rows=n)
+            each = np.tile(np.ones(n) if weight is None else weight, len(models))
+            proba = self.abstainer_.calibrator_.predict_proba(scores)
+            return RowSummary(proba, each / len(models))
+
+        return shift.SeenOtherwise(estimator, seen)
+
     def _passes_weight(self, sample_weight: ArrayLike | None) -> bool:
         """Tell whether the estimator is to be fitted with the weights."""
         if sample_weight is None:
@@ -358,6 +392,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Return scores of each row by a model that did not see it."""
         scores: FloatArray | None = None
         covered = np.zeros(len(y), dtype=bool)
+        self.estimators_ = []
         for train, test in self._folds(X, y):
             part = None if weight is None else weight[train]
             model = _fitted(self.estimator, _safe_indexing(X, train), y[train], part)
@@ -366,11 +401,13 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 scores = np.zeros((len(y), *rows.shape[1:]))
             scores[test] = rows
             covered[test] = True
+            self.estimators_.append(model)
         if scores is None or not covered.all():
             raise ValueError(
                 f"`cv` must put every row into a test fold; {int((~covered).sum())} of "
                 f"{len(y)} rows are in none."
             )
+        self.estimators_ = self.estimators_[:: -(-len(self.estimators_) // _MOST_MODELS)]
         return scores
 
     def _folds(self, X: Any, y: NDArray[Any]) -> Iterable[tuple[NDArray[Any], NDArray[Any]]]:
@@ -400,12 +437,12 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             # Scikit-learn's single score is of the last class, whichever is positive.
             return np.column_stack([np.zeros_like(scores), scores])
         if len(known) == len(self.classes_):
-            return scores
+            return _raised(scores, self._least)
         # A fold without some class: what the model never saw is the least likely to it.
         floor = 0.0 if method == "predict_proba" else scores.min(axis=1, keepdims=True)
         everything = np.zeros((len(scores), len(self.classes_))) + floor
         everything[:, np.searchsorted(self.classes_, known)] = scores
-        return everything
+        return _raised(everything, self._least)
 
 
 def abstention_scorer(
@@ -480,6 +517,26 @@ def _all_labelled(y: Any) -> Any:
     if labels.dtype.kind == "O" and len({*map(type, labels.tolist())}) > 1:
         raise TypeError("`y` must have labels of one type: text, numbers or booleans.")
     return labels if np.asarray(given).dtype.kind in "OT" else given
+
+
+def _least(scores: FloatArray) -> float:
+    """Return what a probability of exactly 0 is taken for, as forests have them; 0 for none.
+
+    Half a row of those that were scored, or near the smallest of the others. As next to no number
+    at all it would be so sure that no curve fits it and the others.
+    """
+    if scores.min() > 0:
+        return 0.0
+    other = scores[scores > 0].min()
+    return float(np.clip(1 / (2 * len(scores)), other / 2, other))
+
+
+def _raised(scores: FloatArray, least: float) -> FloatArray:
+    """Return probabilities of which none is less."""
+    if not least:
+        return scores
+    scores = np.maximum(scores, least)
+    return np.asarray(scores / scores.sum(axis=1, keepdims=True))
 
 
 def _fitted(estimator: Any, X: Any, y: NDArray[Any], weight: FloatArray | None) -> Any:

@@ -1,5 +1,6 @@
 """What commands say: the answer first, what was asked beside what was got, what moved."""
 
+import csv
 import json
 import shlex
 from pathlib import Path
@@ -223,3 +224,19 @@ def test_of_a_hundred_classes_those_that_moved_most_are_shown():
     assert lines[-1] == "  ... and 92 more (--json has all)"
     few = proportion_lines("Class proportions", names[:10], columns={}, then=then, now=now)
     assert len(few) == 12
+
+
+def test_which_cases_are_referred_and_the_likeliest_first(abstain, clinic):
+    """A window near the threshold, which people take for the highest scores."""
+    command = [*RUN, "--metric", "auroc", "--budget", "80", "--out", "d.csv", "--sort", "score"]
+    told = found(abstain, *command)
+    low, high = told["withhold"]["lower"], told["withhold"]["upper"]
+    assert told["refers"] == (
+        f"Cases with a probability of class 1 from {low:.4f} to {high:.4f} are referred"
+    )
+    assert told["refers"] + "; those above it are kept" in abstain(*command, "--force")[1]
+    with Path("d.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    likely = np.array([float(row["p_1"]) for row in rows])
+    assert (np.diff(likely) <= 0).all()
+    assert {row["abstain"] for row in rows[: int((likely > high + 1e-4).sum())]} == {"false"}

@@ -28,7 +28,7 @@ def test_shift_says_what_moved_and_how_sure(abstain, clinic):
     assert "1,000 validation and 1,000 batch rows, calibration platt" in out
     assert "90% interval" in out
     assert "Is there a shift? The class proportions moved" in out
-    assert "Is it label shift? Label shift explains the target" in out
+    assert "Is it label shift? Label shift explains the batch" in out
     assert "What this means: probabilities should be adapted" in out
 
 
@@ -56,7 +56,7 @@ def test_scores_that_no_class_has_are_flagged(abstain, clinic):
     noisy = clinic.scores_target * 3 + np.random.default_rng(0).normal(size=1_000)
     write_columns(Path("target.csv"), {"logit": noisy})
     _, out, _ = abstain(*BINARY)
-    assert "Is it label shift? Label shift does not explain the target" in out
+    assert "Is it label shift? Label shift does not explain the batch" in out
     assert "more than the class proportions changed" in out
 
 

@@ -162,6 +162,18 @@ def test_weights_and_labels_of_any_kind(clinic):
     assert found.all == pytest.approx(wanted)
 
 
+def test_weights_of_ones_own(clinic):
+    decisions, weight = decide(clinic), np.arange(2_000) % 3
+    found = evaluate(decisions, clinic.y_target, sample_weight=weight).realised["auroc"]
+    assert found.all == AUROC().observed(clinic.y_target, decisions.proba, sample_weight=weight)
+    assert found.abstention_rate == pytest.approx(np.average(decisions.abstain, weights=weight))
+    repeated = decide(clinic).policy.apply(np.repeat(clinic.scores_target, weight))
+    again = evaluate(repeated, np.repeat(clinic.y_target, weight)).realised["auroc"]
+    assert (again.all, again.kept) == pytest.approx((found.all, found.kept))
+    with pytest.raises(ValueError, match="`sample_weight` must have one weight per row"):
+        evaluate(decisions, clinic.y_target, sample_weight=weight[:5])
+
+
 def test_as_plain_data_and_as_text(clinic):
     found = evaluate(decide(clinic), clinic.y_target, groups=clinic.y_target)
     data = json.loads(json.dumps(found.to_dict(), allow_nan=False))

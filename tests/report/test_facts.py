@@ -563,7 +563,7 @@ def test_the_headline_says_what_happens(binary):
 
 def test_regions_are_put_in_words():
     assert Interval.empty().in_words("ill") == "no case is referred"
-    assert "probability of ill from 0.100 to 0.200" in Interval(0.1, 0.2).in_words("ill")
+    assert "probability of ill from 0.1000 to 0.2000" in Interval(0.1, 0.2).in_words("ill")
     assert "help the metric most" in GainThreshold(np.eye(2), 0.1).in_words("ill")
 
 

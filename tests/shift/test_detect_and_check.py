@@ -54,7 +54,7 @@ def test_summaries_are_in_plain_words():
     assert same.summary().startswith("No shift shown")
     check = check_label_shift(source, moved, y)
     assert check.fits
-    assert check.summary().startswith("Label shift explains the target")
+    assert check.summary().startswith("Label shift explains the batch")
     np.testing.assert_allclose(check.priors, SOURCE[::-1], atol=0.08)
     np.testing.assert_allclose(check.observed.sum(), 1)
     np.testing.assert_allclose(check.expected.sum(), 1)
@@ -64,7 +64,7 @@ def test_no_mixture_fits_and_the_evidence_is_given():
     rng = np.random.default_rng(3)
     source, y = drawn(rng, SOURCE, 1000)
     noisy, _ = drawn(rng, SOURCE, 1000, spread=2.0)
-    with pytest.warns(AssumptionWarning, match="Label shift does not explain the target"):
+    with pytest.warns(AssumptionWarning, match="Label shift does not explain the batch"):
         check = check_label_shift(source, noisy, y, classes=["a", "b", "c"])
     assert not check.fits
     assert "is predicted class" in check.summary()

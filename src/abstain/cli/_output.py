@@ -229,7 +229,7 @@ class Outputs:
     ----------
     out, policy, report, card : Path or None
         Where the result, the rule, a page and a section of a model card go.
-    sort : {"input", "pressing"}
+    sort : {"input", "pressing", "score"}
         The order of the rows in ``out``.
     key_file : Path or None
         Where the secret is that a rule is signed with.
@@ -243,10 +243,11 @@ class Outputs:
     out: Path | None = None
     sort: str = option_field(
         "--sort",
-        type=click.Choice(["input", "pressing"]),
+        type=click.Choice(["input", "pressing", "score"]),
         default="input",
         show_default=True,
-        help="The order of the rows in --out: as they came, or the most pressing first.",
+        help="The order of the rows in --out: as they came, the most pressing first, or by the "
+        "probability of the positive (the last) class, highest first.",
         absent="input",
     )
     policy: Path | None = option_field("--policy", type=FILE, help="Save the rule as JSON.")

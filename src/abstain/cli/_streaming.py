@@ -298,7 +298,7 @@ def is_streamed(
 
 def _why_not(outputs: Outputs, whole: Mapping[str, Any]) -> str | None:
     """Say why what is asked for cannot be streamed; None where it can."""
-    for option, value in {**whole, "--sort pressing": outputs.sort == "pressing"}.items():
+    for option, value in {**whole, f"--sort {outputs.sort}": outputs.sort != "input"}.items():
         if value not in (None, False):
             return (
                 f"{option} takes all rows in memory at once, and BATCH is streamed. Leave it out; "

@@ -38,7 +38,7 @@ def facts(decisions: Decisions, *, stored: bool = False) -> dict[str, Any]:
     each = decisions.alternative if decisions.metric.known else None
     other, point = as_most_probable(decisions.scored), operating_point(decisions)
     rule, last = decisions.choice.rule, class_in_words(decisions.classes[-1])
-    predicts = in_a_line(rule.in_words(last))
+    predicts, refers = (in_a_line(part.in_words(last)) for part in (rule, decisions.choice.region))
     return {
         "metric": decisions.metric.name,
         "positive": decisions.positive,
@@ -54,6 +54,7 @@ def facts(decisions: Decisions, *, stored: bool = False) -> dict[str, Any]:
         "before_as_most_probable": other and asdict(other),
         "operating_point": point and point.to_dict(),
         "withhold": decisions.choice.region.to_dict(),
+        "refers": refers[:1].upper() + refers[1:],
         "decision": rule.to_dict(),
         "predicts": predicts[:1].upper() + predicts[1:],
         "reached": decisions.reached,
@@ -126,6 +127,9 @@ def lines(found: dict[str, Any]) -> list[str]:
         )
     if found["positive"] is not None:
         result.append(f"Positive class: {in_a_line(found['positive'])}")
+    if found["withhold"]["kind"] == "interval" and found["withheld"]:
+        # Else it is what the metric says; of a window people expect the highest scores.
+        result.append(f"{found['refers']}; those above it are kept")
     result.append(found["predicts"])
     if found["estimate"] is None:
         result.append(

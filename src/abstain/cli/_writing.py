@@ -77,8 +77,12 @@ def save_decisions(
     table, renamed = decision_table(
         decisions, names, rows.of.columns.identifier, others, digits=digits
     )
-    if outputs.sort == "pressing":
-        table = table.take(np.argsort(-decisions.priority, kind="stable"))
+    if outputs.sort != "input":
+        first = decisions.priority
+        if outputs.sort == "score":
+            # Rows without a score have none, and come first as they do among the pressing.
+            first = np.nan_to_num(decisions.proba[:, -1], nan=np.inf)
+        table = table.take(np.argsort(-first, kind="stable"))
     say_renamed(path, renamed)
     policy = decisions.policy.sha256
     save_table(place, path, table, sources, policy=policy, renamed=renamed, digits=digits)

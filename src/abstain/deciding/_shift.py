@@ -137,6 +137,7 @@ def estimate_shift(
         The ratios to which decisions adapt, where they are not those estimated here.
     """
     labelled, names = given.labelled, given.classes.tolist()
+    summary = given.shift.told_by(summary)
     try:
         labels = () if known is None else (known.counts, known.speaking)
         estimator = clone(given.shift).fit_summaries(labelled, summary, *labels)

@@ -19,6 +19,7 @@ from abstain._inputs import (
     Mask,
     check_labels,
     check_level,
+    check_sample_weight,
     group_names,
     label_array,
     to_native_frame,
@@ -315,6 +316,7 @@ def evaluate(
     metrics: Metric | str | Sequence[Metric | str] = (),
     level: float | None = None,
     selected: bool | ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> Evaluation:
     """Compare decisions with the truth.
 
@@ -339,6 +341,8 @@ def evaluate(
         each row was to be labelled. True takes that from decisions with an audit, counts the rows
         alone that were referred or drawn, and takes what is still missing to be so by chance.
         Every figure then counts a labelled row for as many as it stands for.
+    sample_weight : array-like of shape (n,), optional
+        How much each row counts in what is realised; what it did in the decisions if not given.
 
     Returns
     -------
@@ -378,8 +382,10 @@ def evaluate(
     True
     """
     check_decisions(decisions)
-    n = len(decisions)
-    back = None
+    n, back = len(decisions), None
+    if sample_weight is not None:
+        weight = check_sample_weight(sample_weight, n_rows=n)
+        decisions = replace(decisions, sample_weight=weight)
     if selected is not None and selected is not False:
         back = SelectedRows.of(decisions, y_true, selected)
     codes = _all_codes(decisions, y_true) if back is None else back.codes

@@ -10,6 +10,7 @@ import numpy as np
 from abstain._inputs import FloatArray, IntArray, Mask
 from abstain._numerics import ROUNDING, clear_edge
 from abstain._schema import EDGE, Keys
+from abstain._words import span
 from abstain.program import Value
 from abstain.regions._base import Region, built_in
 from abstain.rules import DecisionRule
@@ -99,8 +100,8 @@ class Interval(Region):
         if self.lower > self.upper:
             return "no case is referred"
         return (
-            f"cases with a probability of {positive} from {self.lower:.3f} "
-            f"to {self.upper:.3f} are referred"
+            f"cases with a probability of {positive} from "
+            f"{span((max(self.lower, 0.0), min(self.upper, 1.0)))} are referred"
         )
 
     @classmethod

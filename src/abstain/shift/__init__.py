@@ -34,6 +34,7 @@ from abstain.shift._registry import KEYS as KEYS
 from abstain.shift._registry import from_dict as from_dict
 from abstain.shift._registry import get, register
 from abstain.shift._registry import to_dict as to_dict
+from abstain.shift._seen import SeenOtherwise as SeenOtherwise
 from abstain.shift._worlds import WORLDS as WORLDS
 from abstain.shift._worlds import World as World
 

@@ -191,6 +191,10 @@ class ShiftEstimator(Parameters, ABC):
         self._fitted = source, target
         return self
 
+    def told_by(self, batch: BatchSummary) -> BatchSummary:
+        """Return the summary of a batch that tells what happened to it: the one given."""
+        return batch
+
     def transform(self, proba: ArrayLike) -> FloatArray:
         """Return the probabilities adapted to the target's class proportions."""
         if not hasattr(self, "priors_"):

@@ -126,21 +126,21 @@ class LabelShiftCheck:
             return "Label shift cannot be checked: too few rows, or scores with too few values."
         if self.fits:
             return (
-                f"Label shift explains the target: some mixture of the source's classes scores "
-                f"like it (p = {self.p_value:.3f})."
+                f"Label shift explains the batch: some mixture of the classes of the validation "
+                f"data scores like it (p = {self.p_value:.3f})."
             )
         chance = "below 0.001" if self.p_value < 1e-3 else f"{self.p_value:.3f}"
         where = ""
         if self.cells:
             worst = int(np.argmax(np.abs(self.observed - self.expected)))
             where = (
-                f" Of the target, {self.observed[worst]:.1%} is {self.cells[worst]}, where the "
+                f" Of the batch, {self.observed[worst]:.1%} is {self.cells[worst]}, where the "
                 f"best mixture has {self.expected[worst]:.1%}."
             )
         return (
-            f"Label shift does not explain the target: no mixture of the source's classes scores "
-            f"like it (p {chance}).{where} What the classes look like has changed, so adapted "
-            f"probabilities can be wrong; label some target rows and calibrate on them."
+            f"Label shift does not explain the batch: no mixture of the classes of the validation "
+            f"data scores like it (p {chance}).{where} What the classes look like has changed, so "
+            f"adapted probabilities can be wrong; label some of its rows and calibrate on them."
         )
 
 

@@ -65,8 +65,8 @@ class ShiftTest:
         chance = _in_words(self.p_value)
         if not self.shifted:
             return (
-                f"No shift shown: the mean probabilities of source and target differ no more "
-                f"than chance makes them ({chance})."
+                f"No shift shown: the mean probabilities of validation data and batch differ no "
+                f"more than chance makes them ({chance})."
             )
         return (
             f"The class proportions moved: chance alone would separate the mean probabilities "

@@ -33,8 +33,10 @@ _ROUNDED = 1e-6
 _OPEN = 0.1
 # Proportions that moved this far want a check.
 _MOVED = 0.1
-# Rows: expected of a class that then is not there; labelled of a class; labelled at all.
+# Rows: expected of a class that then is hardly there; labelled of a class; labelled at all.
 _EXPECTED = 20
+# The share of these that is as good as none.
+_NEXT_TO_NONE = 0.1
 _FEW_OF_A_CLASS = 10
 _FEW_AT_ALL = 50
 
@@ -241,16 +243,18 @@ def _about_ends(estimator: ShiftEstimator, total: float, classes: Sequence[Any])
     labels = 0.0 if estimator._known is None else float(estimator._known.sum())
     # What a prior alone gives a class is no row of it.
     there = estimator.priors_ * (total + labels + prior) - estimator.source_priors_ * prior
-    gone = (there < 1) & (expected >= _EXPECTED)
+    gone = (there < np.maximum(_NEXT_TO_NONE * expected, 1)) & (expected >= _EXPECTED)
     if not gone.any():
         return []
     advice = "If that cannot be, give the proportions with shift=KnownPriors(...), or label some."
-    left = np.flatnonzero(~gone & (expected > 0)).tolist()
+    left, some = np.flatnonzero(~gone & (expected > 0)).tolist(), bool((there[gone] >= 1).any())
     if len(left) == 1:
-        return [f"Class {classes[left[0]]} seems to fill the whole batch. {advice}"]
+        most = "nearly the" if some else "the"
+        return [f"Class {classes[left[0]]} seems to fill {most} whole batch. {advice}"]
     names = [str(classes[i]) for i in np.flatnonzero(gone).tolist()]
     subject = f"Class {names[0]} seems" if len(names) == 1 else f"Classes {_listed(names)} seem"
-    return [f"{subject} to have vanished from the batch. {advice}"]
+    gone_by = "all but vanished" if some else "vanished"
+    return [f"{subject} to have {gone_by} from the batch. {advice}"]
 
 
 def _listed(names: list[str]) -> str:
