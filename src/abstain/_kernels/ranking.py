@@ -17,6 +17,9 @@ from abstain._kernels._pieces import filled, over_rows
 from abstain._kernels.atoms import ATOMS_AT_A_TIME
 from abstain._numerics import ROUNDING
 
+# Atoms of a row in a block.
+_WIDE = 16
+
 
 def undefined_windows(
     positive: FloatArray,
@@ -91,6 +94,32 @@ def masses_above(
 
     over_rows(fill, len(starts), size=ATOMS_AT_A_TIME)
     return above, kept
+
+
+def boundaries_reaching(mass: FloatArray, need: FloatArray) -> IntArray:
+    """Return for each row of masses the first boundary with as much below as needed, or the last.
+
+    Blocks are looked at first, and then the atoms of the one in which it is.
+    """
+    n, m = mass.shape
+    blocks = -(-m // _WIDE)
+    atoms, rows = np.zeros((n, blocks, _WIDE)), np.arange(n)
+    atoms.reshape(n, -1)[:, :m] = mass
+    below = np.cumsum(atoms @ np.ones(_WIDE), axis=1)
+    block = np.minimum((below < need[:, None]).sum(axis=1), blocks - 1)
+    rest = need - np.where(block > 0, below[rows, block - 1], 0.0)
+    inside = (np.cumsum(atoms[rows, block], axis=1) < rest[:, None]).sum(axis=1)
+    found = np.minimum(block * _WIDE + np.minimum(inside, _WIDE - 1) + 1, m)
+    return np.where(need > 0, found, 0)
+
+
+def sums_from(mass: FloatArray, boundaries: IntArray) -> FloatArray:
+    """Return the sum of each row of masses from a boundary of its own on."""
+    n, m = mass.shape
+    starts = np.arange(n) * m
+    ends = np.column_stack([starts, starts + np.minimum(boundaries, m - 1)])
+    sums = np.add.reduceat(mass.ravel(), ends.ravel())[1::2]
+    return np.where(boundaries < m, sums, 0.0)
 
 
 def pairs_won(positive: FloatArray, negative: FloatArray) -> FloatArray:

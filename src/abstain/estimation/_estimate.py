@@ -21,7 +21,7 @@ from abstain._schema import FOUND, Keys, ListOf, Number
 from abstain.estimation._replicates import Replicates
 from abstain.metrics import Metric
 from abstain.regions import Choice
-from abstain.summaries import BatchSummary, Moves
+from abstain.summaries import BatchSummary, LabelledReplicates, Moves
 
 LEVEL = 0.9
 # Multiples of it fill the unit interval evenly.
@@ -219,23 +219,20 @@ def drawn_rows(
         labels alone.
     seed : int
     """
-    before, after = [], []
-    for one in replicates:
-        sides = _drawn_under(metric, summary, decided, labelled, one, seed)
-        before.append(sides[0])
-        after.append(sides[1])
-    if not replicates:
+    if replicates:
+        before, after = _drawn_under(metric, summary, decided, labelled, replicates, seed)
+        sizes = [len(one.noise) for one in replicates]
+    else:
         ones = np.ones((metric.n_replicates, summary.proba.shape[1]))
         still = Moves(ones, np.zeros_like(ones), ones, ones[0])
-        sides = metric.moved_draws(summary, *decided, still, seed)
-        before, after = [sides[0]], [sides[1]]
+        before, after = metric.moved_draws(summary, *decided, still, seed)
+        sizes = [len(before)]
     weight = summary.weight
     kept = np.count_nonzero(~decided[1]) if weight is None else weight[~decided[1]].sum()
-    sizes = [len(side) for side in before]
     each = np.array([one.weight for one in replicates] or [1.0]) / sizes
     return Drawn(
-        np.concatenate(before),
-        np.concatenate(after),
+        before,
+        after,
         np.repeat(each, sizes),
         (float(summary.total), float(kept)),
         metric.value_range,
@@ -248,42 +245,51 @@ def _drawn_under(
     summary: BatchSummary,
     decided: Marks,
     labelled: Marks | None,
-    replicates: Replicates,
+    replicates: Sequence[Replicates],
     seed: int,
 ) -> tuple[FloatArray, FloatArray]:
-    few = replicates
-    if metric.n_replicates < len(replicates.noise):
-        few = replicates.first(metric.n_replicates)
-    drawn = metric.moved_draws(summary, *decided, few.moves[1:], seed)
+    """Draw under one assumption after the other, all at once, and rectify by the labelled rows."""
+    moves = Moves.joined([one.moves[1:] for one in replicates])
+    drawn = metric.moved_draws(summary, *decided, moves, seed)
     if labelled is None:
         return drawn
     column, out = labelled
     if not decided[1].any():
         # Nothing is withheld here, so all labelled rows speak of what is kept.
         out = np.zeros_like(out)
-    found = metric.misfits(few.observed, column, out, seed)
-    again = metric.misfits(few.again, column[few.part], out[few.part], seed)
-    (of_all,), (of_kept,) = found
+    n, part = len(replicates), replicates[0].part
+    observed = LabelledReplicates.joined([one.observed for one in replicates])
+    # As they are under each, and then drawn again.
+    again = [one.again[:1] for one in replicates] + [one.again[1:] for one in replicates]
+    owner = np.repeat(np.arange(n), [len(one.noise) for one in replicates])
+    of_all, of_kept = metric.misfits(observed, column, out, seed)
+    others = metric.misfits(LabelledReplicates.joined(again), column[part], out[part], seed)
     # Against the same rows as they are: moved probabilities are less sure on average, which
     # the labelled rows tell as well, and so it goes out of the sum.
-    noises = [others[1:] - others[0] for others in again]
-    misfits = of_all, _kept_misfit(of_all, of_kept, noises[1] - noises[0])
+    noises = [other[n:] - other[owner] for other in others]
+    misfits = of_all, _kept_misfits(of_all, of_kept, noises[1] - noises[0], owner)
     sides = []
     for side, misfit, noise in zip(drawn, misfits, noises, strict=True):
-        if np.isfinite(misfit) and np.isfinite(noise).any():
-            side = side + (misfit + np.where(np.isfinite(noise), noise, 0.0))
-        sides.append(np.clip(side, *metric.value_range))
+        known = np.isfinite(noise)
+        speaks = np.isfinite(misfit) & (np.bincount(owner, known, n) > 0)
+        wrong = misfit[owner] + np.where(known, noise, 0.0)
+        sides.append(np.clip(side + np.where(speaks[owner], wrong, 0.0), *metric.value_range))
     before, after = sides
     return before, after
 
 
-def _kept_misfit(of_all: float, of_kept: float, noise: FloatArray) -> float:
+def _kept_misfits(
+    of_all: FloatArray, of_kept: FloatArray, noise: FloatArray, owner: IntArray
+) -> FloatArray:
     """Return by how much to rectify the kept rows: as all rows, and by what is more than noise.
 
     What withholding does is told by the probabilities far better than by few labelled rows. So
     their word on the difference counts for as much as it exceeds its noise (Stein's shrinkage).
+    One for each assumption, with the noise of its replicates.
     """
-    difference, spread = of_kept - of_all, noise[np.isfinite(noise)]
-    if not np.isfinite(difference) or not difference or not len(spread):
-        return of_kept
-    return float(of_all + difference**3 / (difference**2 + np.mean(spread**2)))
+    difference, known, n = of_kept - of_all, np.isfinite(noise), len(of_all)
+    told = np.bincount(owner, known, n)
+    spread = np.bincount(owner, np.where(known, noise, 0.0) ** 2, n) / np.maximum(told, 1)
+    tells = np.isfinite(difference) & (difference != 0) & (told > 0)
+    counted = difference**3 / np.where(tells, difference**2 + spread, 1.0)
+    return np.where(tells, of_all + counted, of_kept)

@@ -18,13 +18,13 @@ from abstain._numerics import even_in_spread, gamma_draws, kinds
 from abstain.shift import MANY_CLASSES, Part
 from abstain.summaries import LabelledReplicates, LabelledSummary, Moves, compact, fewer
 
-N_REPLICATES, _FEWEST = 200, 50
+N_REPLICATES, _FEWEST = 100, 25
 
 # Numbers held of all replicates together, which bounds the rows that stand for all.
-_MOST_NUMBERS = 2**21
+_MOST_NUMBERS = 2**20
 _FEWEST_ROWS = 256
 # Of two classes groups of neighbours stand for all, so fewer will do.
-_MOST_OF_TWO = 1_024
+_MOST_OF_TWO = 512
 _MOST_OF_MORE = 2_048
 _MOST_OF_BATCH = 512
 # Up to this many classes each has a slope of its own.
@@ -103,15 +103,10 @@ class Replicates:
                 np.append(own.labels, labels),
                 np.append(own.counts, count),
             ),
-            observed=self.observed.joined(proba, labels, count[None], believed),
+            observed=self.observed.with_rows(proba, labels, count[None], believed),
             part=np.append(self.part, len(own.counts) + few),
-            again=self.again.joined(proba[few], labels[few], drawn, moved),
+            again=self.again.with_rows(proba[few], labels[few], drawn, moved),
         )
-
-    def first(self, n: int) -> Replicates:
-        """Return the first few."""
-        few = slice(n + 1)
-        return replace(self, moves=self.moves[few], again=self.again[few], noise=self.noise[:n])
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from abstain._kernels.ranking import (
     specificity_thresholds,
 )
 from abstain.metrics._estimation import Estimation
-from abstain.metrics._ranking import CLASS_GONE, NEVER_GONE, RankingMetric
+from abstain.metrics._ranking import CLASS_GONE, NEVER_GONE, Masses, RankingMetric
 from abstain.summaries import Atoms, Windows
 
 
@@ -63,13 +63,11 @@ class AUROC(RankingMetric):
     head: ClassVar[str] = "auroc"
     summary: ClassVar[str] = "area under the ROC curve; for the whole ranking"
 
-    def _values_of_masses(
-        self, p: FloatArray, positive: FloatArray, negative: FloatArray
-    ) -> FloatArray:
+    def _values_of_masses(self, p: FloatArray, masses: Masses, kept: Masses) -> FloatArray:
+        positive, negative = masses
         lower = np.cumsum(negative, axis=1)
-        total = lower[:, -1] * positive.sum(axis=1)
         lower -= negative / 2
-        values: FloatArray = np.einsum("bn,bn->b", positive, lower) / total
+        values: FloatArray = np.einsum("bn,bn->b", positive, lower) / (kept[0] * kept[1])
         return values
 
     def _values(self, atoms: Atoms, windows: Windows) -> FloatArray:
@@ -175,13 +173,12 @@ class AveragePrecision(RankingMetric):
     summary: ClassVar[str] = "mean precision over the positives; for rare positives"
     gone: ClassVar[tuple[float, float]] = (CLASS_GONE, NEVER_GONE)
 
-    def _values_of_masses(
-        self, p: FloatArray, positive: FloatArray, negative: FloatArray
-    ) -> FloatArray:
-        found = np.cumsum(positive[:, ::-1], axis=1)
-        predicted = np.cumsum(negative[:, ::-1], axis=1) + found
-        values: FloatArray = np.einsum("bn,bn->b", positive[:, ::-1], found / predicted)
-        return values / found[:, -1]
+    def _values_of_masses(self, p: FloatArray, masses: Masses, kept: Masses) -> FloatArray:
+        positive, negative = (mass[:, ::-1] for mass in masses)
+        found = np.cumsum(positive, axis=1)
+        predicted = np.cumsum(negative, axis=1) + found
+        values: FloatArray = np.einsum("bn,bn->b", positive, found / predicted) / kept[0]
+        return values
 
     def _values(self, atoms: Atoms, windows: Windows) -> FloatArray:
         weight = atoms.weight_below

@@ -116,7 +116,7 @@ class Metric(Parameters, ABC):
     #: Whether labels are drawn to choose by, row by row: in another order they are others.
     draws_to_choose: ClassVar[bool] = False
     #: How many times an interval draws it anew.
-    n_replicates: ClassVar[int] = 200
+    n_replicates: ClassVar[int] = 100
     #: The least and the greatest value there can be; infinite where there is no bound.
     value_range: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     #: The registered name up to ``=`` or ``:``, and a whole one as an example where it is longer.

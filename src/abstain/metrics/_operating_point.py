@@ -12,9 +12,14 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels.ranking import masses_above, specificity_thresholds
+from abstain._kernels.ranking import (
+    boundaries_reaching,
+    masses_above,
+    specificity_thresholds,
+    sums_from,
+)
 from abstain.metrics._estimation import Estimation
-from abstain.metrics._ranking import MOST_WINDOWS, RankingMetric
+from abstain.metrics._ranking import MOST_WINDOWS, Masses, RankingMetric
 from abstain.summaries import Atoms, Windows
 
 # How far a rate may miss its level and still count as reached: 1 - 1/10 is 0.9. Small enough
@@ -24,9 +29,6 @@ LEVEL_TOLERANCE = 1e-11
 # of the best for equal ones are looked at.
 _NEARLY_EQUAL = 16.0
 _NEIGHBOURS = 4096
-
-#: Of the positives, and of the negatives.
-Masses = tuple[FloatArray, FloatArray]
 
 
 class OperatingPointMetric(RankingMetric):
@@ -41,22 +43,12 @@ class OperatingPointMetric(RankingMetric):
         """Return the metric from the positive and negative mass above and kept in all."""
 
     @abstractmethod
-    def _thresholds_of_masses(self, p: FloatArray, below: Masses) -> IntArray:
-        """Return the same with nothing withheld, for each row of masses below each boundary."""
+    def _thresholds_of_masses(self, p: FloatArray, masses: Masses, kept: Masses) -> IntArray:
+        """Return the same with nothing withheld, for each row of masses of the atoms."""
 
-    def _values_of_masses(
-        self, p: FloatArray, positive: FloatArray, negative: FloatArray
-    ) -> FloatArray:
-        n, m = positive.shape
-        below = np.empty((n, m + 1)), np.empty((n, m + 1))
-        for mass, sums in zip((positive, negative), below, strict=True):
-            sums[:, 0] = 0.0
-            np.cumsum(mass, axis=1, out=sums[:, 1:])
-        t = self._thresholds_of_masses(p, below)
-        rows = np.arange(len(t))
-        total = below[0][:, -1], below[1][:, -1]
-        above = total[0] - below[0][rows, t], total[1] - below[1][rows, t]
-        return self._rate(above, total)
+    def _values_of_masses(self, p: FloatArray, masses: Masses, kept: Masses) -> FloatArray:
+        t = self._thresholds_of_masses(p, masses, kept)
+        return self._rate((sums_from(masses[0], t), sums_from(masses[1], t)), kept)
 
     def _values(self, atoms: Atoms, windows: Windows) -> FloatArray:
         t = self._thresholds(atoms, windows)
@@ -71,11 +63,10 @@ class OperatingPointMetric(RankingMetric):
         return float(atoms.p[t]) if t < len(atoms.p) else float(np.nextafter(1.0, 2.0))
 
 
-def boundaries_keeping(below: FloatArray, level: float) -> IntArray:
-    """Return for each row the last boundary with this share of its mass above."""
-    least = (1 - level + LEVEL_TOLERANCE) * below[:, -1:]
-    boundaries: IntArray = np.maximum((below <= least).sum(axis=1) - 1, 0)
-    return boundaries
+def boundaries_keeping(mass: FloatArray, total: FloatArray, level: float) -> IntArray:
+    """Return for each row of masses the last boundary with this share of them above."""
+    above = boundaries_reaching(mass[:, ::-1], (level - LEVEL_TOLERANCE) * total)
+    return np.asarray(mass.shape[1] - above)
 
 
 def sensitivity_thresholds(atoms: Atoms, windows: Windows, level: float) -> IntArray:
@@ -167,11 +158,8 @@ class SensitivityAtSpecificity(OperatingPointMetric):
             atoms.below.negative, *windows, self.specificity - LEVEL_TOLERANCE
         )
 
-    def _thresholds_of_masses(self, p: FloatArray, below: Masses) -> IntArray:
-        # The first boundary with this share of the negatives below.
-        negative = below[1]
-        need = (self.specificity - LEVEL_TOLERANCE) * negative[:, -1:]
-        return np.asarray(np.minimum((negative < need).sum(axis=1), negative.shape[1] - 1))
+    def _thresholds_of_masses(self, p: FloatArray, masses: Masses, kept: Masses) -> IntArray:
+        return boundaries_reaching(masses[1], (self.specificity - LEVEL_TOLERANCE) * kept[1])
 
     def _rate(self, above: Masses, kept: Masses) -> FloatArray:
         return above[0] / kept[0]
@@ -223,8 +211,8 @@ class SpecificityAtSensitivity(OperatingPointMetric):
     def _thresholds(self, atoms: Atoms, windows: Windows) -> IntArray:
         return sensitivity_thresholds(atoms, windows, self.sensitivity)
 
-    def _thresholds_of_masses(self, p: FloatArray, below: Masses) -> IntArray:
-        return boundaries_keeping(below[0], self.sensitivity)
+    def _thresholds_of_masses(self, p: FloatArray, masses: Masses, kept: Masses) -> IntArray:
+        return boundaries_keeping(masses[0], kept[0], self.sensitivity)
 
     def _rate(self, above: Masses, kept: Masses) -> FloatArray:
         return (kept[1] - above[1]) / kept[1]

@@ -16,12 +16,11 @@ from abstain._kernels.ranking import precision_thresholds
 from abstain.metrics._estimation import Estimation
 from abstain.metrics._operating_point import (
     LEVEL_TOLERANCE,
-    Masses,
     OperatingPointMetric,
     boundaries_keeping,
     sensitivity_thresholds,
 )
-from abstain.metrics._ranking import CLASS_GONE, NEVER_GONE
+from abstain.metrics._ranking import CLASS_GONE, NEVER_GONE, Masses
 from abstain.summaries import Atoms, Windows
 
 
@@ -73,8 +72,8 @@ class PrecisionAtRecall(OperatingPointMetric):
     def _thresholds(self, atoms: Atoms, windows: Windows) -> IntArray:
         return sensitivity_thresholds(atoms, windows, self.recall)
 
-    def _thresholds_of_masses(self, p: FloatArray, below: Masses) -> IntArray:
-        return boundaries_keeping(below[0], self.recall)
+    def _thresholds_of_masses(self, p: FloatArray, masses: Masses, kept: Masses) -> IntArray:
+        return boundaries_keeping(masses[0], kept[0], self.recall)
 
     def _rate(self, above: Masses, kept: Masses) -> FloatArray:
         return above[0] / (above[0] + above[1])
@@ -124,11 +123,11 @@ class RecallAtPrecision(OperatingPointMetric):
         level = self.precision - LEVEL_TOLERANCE
         return precision_thresholds(atoms.below.positive, atoms.below.negative, *windows, level)
 
-    def _thresholds_of_masses(self, p: FloatArray, below: Masses) -> IntArray:
-        positive, negative = (mass[:, -1:] - mass for mass in below)
+    def _thresholds_of_masses(self, p: FloatArray, masses: Masses, kept: Masses) -> IntArray:
         level = self.precision - LEVEL_TOLERANCE
-        first: IntArray = np.argmax(positive >= level * (positive + negative), axis=1)
-        return first
+        gain = (1 - level) * masses[0] - level * masses[1]
+        gained = gain[:, ::-1].cumsum(axis=1)[:, ::-1] >= 0
+        return np.where(gained.any(axis=1), gained.argmax(axis=1), len(p))
 
     def _rate(self, above: Masses, kept: Masses) -> FloatArray:
         return np.asarray(above[0] / kept[0])
@@ -189,8 +188,8 @@ class NetBenefit(OperatingPointMetric):
     def _thresholds(self, atoms: Atoms, windows: Windows) -> IntArray:
         return np.full(len(windows.starts), np.searchsorted(atoms.p, self.threshold))
 
-    def _thresholds_of_masses(self, p: FloatArray, below: Masses) -> IntArray:
-        return np.full(len(below[0]), np.searchsorted(p, self.threshold))
+    def _thresholds_of_masses(self, p: FloatArray, masses: Masses, kept: Masses) -> IntArray:
+        return np.full(len(masses[0]), np.searchsorted(p, self.threshold))
 
     def _rate(self, above: Masses, kept: Masses) -> FloatArray:
         odds = self.threshold / (1 - self.threshold)

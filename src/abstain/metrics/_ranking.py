@@ -50,19 +50,19 @@ CLASS_GONE = 1e-9
 NEVER_GONE = -np.inf
 # A window must improve the metric by more than rounding to be worth withholding.
 NO_GAIN = 1e-12
-# Draws are made on at most about this many atoms, which keeps 200 draws of a million examples
-# far below a second.
-MOST_ATOMS = 8_192
-# Fewer do where labels are few.
-FEWEST_GROUPS = 1_536
-HEAVY = 12.0
+# Of more atoms than this, labels are drawn for about so many groups of neighbours.
+MOST_ATOMS, GROUPS = 2_048, 1_024
 # Labelled rows are compared in at most about this many groups, many times.
 MOST_GROUPS = 2_048
+_FEW = 4
 # Of more atoms than this, so many windows are compared first, and then ever nearer neighbours of
 # the best.
 MOST_WINDOWS = 2**20
 COARSE = 2**16
 NEIGHBOURS = 16
+
+#: Of the positives, and of the negatives.
+Masses = tuple[FloatArray, FloatArray]
 
 NOTHING = Windows(np.zeros(1, dtype=np.intp), np.zeros(1, dtype=np.intp))
 
@@ -301,11 +301,9 @@ class RankingMetric(Metric):
         One draw for each of some moves, or so many draws without any. Labels are drawn for
         neighbouring atoms together where these are many.
         """
-        few, ends = atoms.compressed(MOST_ATOMS, windows)
-        # Groups so heavy that their labels are nearly normal are quick to draw.
-        variance = float(np.sum(few.positive * (1 - few.positive / few.weight)))
-        most = int(np.clip(variance / HEAVY, FEWEST_GROUPS, MOST_ATOMS))
-        few, ends = few.compressed(most, ends)
+        few, ends = atoms, windows
+        if len(atoms) > MOST_ATOMS:
+            few, ends = atoms.compressed(GROUPS, windows)
         p = np.clip(few.positive / few.weight, 0.0, 1.0)
         p = np.tile(p, (moves, 1)) if isinstance(moves, int) else moves.of(p)
         positives = drawn_masses(few.weight, p, seed)
@@ -313,10 +311,11 @@ class RankingMetric(Metric):
         coarse = self.safe_values(few, ends) - self.safe_values(atoms, windows)
         drawn = []
         for start, end, moved in zip(*ends, np.nan_to_num(coarse).tolist(), strict=True):
-            kept = np.r_[0:start, end : len(few.p)]
-            part = positives[:, kept]
-            weight = np.broadcast_to(few.weight[kept], part.shape)
-            drawn.append(self._values_under(few.p[kept], weight, part) - moved)
+            place, weight, part = few.p, few.weight, positives
+            if end > start:
+                kept = np.r_[0:start, end : len(few)]
+                place, weight, part = place[kept], weight[kept], np.take(part, kept, axis=1)
+            drawn.append(self._values_under(place, weight, part) - moved)
         return drawn
 
     def moved_draws(
@@ -338,39 +337,48 @@ class RankingMetric(Metric):
     def misfits(
         self, labelled: LabelledReplicates, prediction: IntArray, withheld: Mask, seed: int
     ) -> tuple[FloatArray, FloatArray]:
-        p = compact(labelled.proba)
-        everyone = np.argsort(p, kind="stable")
-        sides = []
-        for order in (everyone, everyone[~withheld[everyone]]) if withheld.any() else (everyone,):
-            if not len(order):
-                sides.append(np.full(len(labelled.weight), np.nan))
-                continue
-            weight, ordered = labelled.weight[:, order], p[order]
-            # Of one replicate the rows are told apart; of many, neighbours are one atom.
-            first = _first_of_groups(ordered, len(order) if len(weight) == 1 else MOST_GROUPS)
-            positive = weight * (labelled.codes[order] == 1), weight * labelled.believed[:, order]
-            total, *masses = (_in_groups(mass, first) for mass in (weight, *positive))
-            observed, expected = (
-                self._values_under(ordered[first], total, mass) for mass in masses
-            )
-            sides.append(observed - expected)
+        p, n = compact(labelled.proba), len(labelled.weight)
+        order = np.argsort(p, kind="stable")
+        ordered, out = p[order], withheld[order]
+        # Of few replicates the rows are told apart; of many, neighbours are one atom.
+        new = np.append(True, out[1:] != out[:-1])
+        new[_first_of_groups(ordered, len(order) if n < _FEW else MOST_GROUPS)] = True
+        first = np.flatnonzero(new)
+        weight, believed = (
+            np.take(values, order, axis=1) for values in (labelled.weight, labelled.believed)
+        )
+        positive = weight * (labelled.codes[order] == 1), weight * believed
+        masses = [_in_groups(mass, first) for mass in (weight, *positive)]
+        place, kept = ordered[first], ~out[first]
+        sides = [self._misfit(place, *masses)]
+        if not kept.all():
+            some = (np.compress(kept, mass, axis=1) for mass in masses)
+            sides.append(self._misfit(place[kept], *some) if kept.any() else np.full(n, np.nan))
         return sides[0], sides[-1]
+
+    def _misfit(
+        self, p: FloatArray, weight: FloatArray, observed: FloatArray, expected: FloatArray
+    ) -> FloatArray:
+        return self._values_under(p, weight, observed) - self._values_under(p, weight, expected)
 
     def _values_under(self, p: FloatArray, weight: FloatArray, positive: FloatArray) -> FloatArray:
         """Return the value of each row of weights and positive masses; NaN where undefined."""
+        masses = positive, weight - positive
+        kept = masses[0].sum(axis=1), masses[1].sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            values = self._values_of_masses(p, positive, weight - positive)
+            values = self._values_of_masses(p, masses, kept)
         if values is None:
-            parts = zip(weight, positive, strict=True)
+            parts = zip(np.broadcast_to(weight, positive.shape), positive, strict=True)
             return np.array([self._value(Atoms(p, *part)) for part in parts], dtype=np.float64)
-        total, own = weight.sum(axis=1), positive.sum(axis=1)
-        gone = (own <= self.gone[0] * total) | (total - own <= self.gone[1] * total)
+        total = kept[0] + kept[1]
+        gone = (kept[0] <= self.gone[0] * total) | (kept[1] <= self.gone[1] * total)
         return np.where(gone, np.nan, values)
 
-    def _values_of_masses(
-        self, p: FloatArray, positive: FloatArray, negative: FloatArray
-    ) -> FloatArray | None:
-        """Return the value of each row of masses, in the order of p; None if not made for it."""
+    def _values_of_masses(self, p: FloatArray, masses: Masses, kept: Masses) -> FloatArray | None:
+        """Return the value of each row of masses of the atoms; None if not made for it.
+
+        ``masses`` are of the positives and of the negatives, and ``kept`` their sums.
+        """
         return None
 
     def before_and_after(

@@ -26,10 +26,8 @@ from abstain.shift import ratio_of_priors
 from abstain.summaries import BatchSummary
 
 _ALTERNATIVES = ("max-probability", "entropy", "js-divergence", "random")
-# Draws are made at every so many positions; fewer of alternatives, of which the middle alone is
-# shown, except where the page opens.
+# Draws are made at every so many positions.
 EVERY = 4
-FEW_DRAWS = 80
 # Of more classes than this a draw takes long, and there are fewer.
 MANY_CLASSES = 20
 
@@ -180,8 +178,7 @@ def _alternatives(view: View, budgets: list[float], chosen: int) -> dict[str, li
                 known[0] = first
                 continue
             decided = points[k].choice.apply(view.drawn.proba)
-            whole = k in (0, chosen) and len(view.decisions.classes) <= MANY_CLASSES
-            known[k] = view.after(points[k], decided, n_draws=None if whole else FEW_DRAWS)
+            known[k] = view.after(points[k], decided)
         first = known[0]
         found[name] = [each.value for each in _between(points, known, view.decisions)]
     return found

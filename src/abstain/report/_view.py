@@ -153,7 +153,7 @@ class View:
             return region.score(effect.summary.proba, effect.prediction)
         return values if self.rows is None else values[self.rows]
 
-    def after(self, point: Point, decided: Marks, *, n_draws: int | None = None) -> EstimatedValue:
+    def after(self, point: Point, decided: Marks) -> EstimatedValue:
         """Return the value of a point of a budget curve, with its interval.
 
         Parameters
@@ -162,18 +162,14 @@ class View:
             A choice, and what the probabilities alone say of it.
         decided : (ndarray, ndarray)
             Predicted columns and what is withheld, of what pictures are drawn from.
-        n_draws : int, optional
-            How many draws are enough; all that there are, where not given.
         """
         few, metric, level = self.few, self.decisions.metric, self.decisions.level
         if len(few.proba) != len(self.drawn.proba):
             decided = point.choice.apply(few.proba)
         if decided[1].all():
             return EstimatedValue(float("nan"), (float("nan"), float("nan")), level)
-        replicates = self.decisions.replicates
-        if n_draws is not None:
-            replicates = tuple(one.first(n_draws) for one in replicates)
-        found = self.decisions.outcome.drawn_on(few, point.choice, decided, replicates)
+        outcome = self.decisions.outcome
+        found = outcome.drawn_on(few, point.choice, decided, outcome.replicates)
         if few is not self.whole:
             # By what a part differs from the whole is known, and taken back.
             moved = point.value - metric.before_and_after(few, *decided)[1]

@@ -176,23 +176,18 @@ def likeliest_tilts(model: CellModel, spreads: FloatArray) -> Modes:
     fixed[:, diagonal, diagonal] += noise
     x = np.zeros((n_nodes, k + 1))
     eta = np.tile(np.log(counts + _HALF), (n_nodes, 1))
-    adapts = bool(classes.any())
     for _ in range(_STEPS):
-        covariance, mean = fixed.copy(), level
-        if adapts:
-            fitted, jacobian = _straightened(model, x, classes)
-            mean = level + fitted - np.einsum("nci,ni->nc", jacobian, x)
-            covariance += jacobian @ jacobian.transpose(0, 2, 1)
+        fitted, jacobian = _straightened(model, x, classes)
+        mean = level + fitted - np.einsum("nci,ni->nc", jacobian, x)
+        covariance = fixed + jacobian @ jacobian.transpose(0, 2, 1)
         mu = np.exp(eta)
         system = covariance.copy()
         system[:, diagonal, diagonal] += 1 / mu
         v = np.linalg.solve(system, (eta + counts / mu - 1 - mean)[..., None])[..., 0]
         move = mean + np.einsum("ncd,nd->nc", covariance, v) - eta
-        longest = np.abs(move).max(axis=1, keepdims=True)
-        x_move = np.zeros_like(x)
-        if adapts:
-            x_move = np.einsum("nci,nc->ni", jacobian, v) - x
-            longest = np.maximum(longest, np.abs(classes * x_move).max(axis=1, keepdims=True))
+        x_move = np.einsum("nci,nc->ni", jacobian, v) - x
+        moves = np.hstack([move, classes * x_move])
+        longest = np.abs(moves).max(axis=1, keepdims=True)
         part = np.minimum(1.0, _LONGEST_STEP / np.maximum(longest, _SMALLEST))
         x, eta = x + part * x_move, eta + part * move
         if longest.max() < _CONVERGED:
@@ -202,12 +197,9 @@ def likeliest_tilts(model: CellModel, spreads: FloatArray) -> Modes:
     evidence = (counts * eta - mu - gammaln(counts + 1)).sum(axis=1) - 0.5 * (
         strain + np.linalg.slogdet(system)[1] + np.log(mu).sum(axis=1)
     )
-    spread = np.zeros((n_nodes, k, k))
-    if adapts:
-        some = jacobian[:, :, :k]
-        known = some.transpose(0, 2, 1) @ np.linalg.solve(system, some)
-        own = classes[:, :k]
-        spread = own[:, :, None] * own[:, None, :] * (np.eye(k) - known)
+    some, own = jacobian[:, :, :k], classes[:, :k]
+    known = some.transpose(0, 2, 1) @ np.linalg.solve(system, some)
+    spread = own[:, :, None] * own[:, None, :] * (np.eye(k) - known)
     # Of the cells what is neither the batch's size nor the classes.
     rest = scores**2 * (v @ model.smooth) + noise * v
     return Modes(classes[:, :k] * x[:, :k], spread, rest, evidence, strain)

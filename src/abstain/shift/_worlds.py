@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from scipy.special import chdtrc, logsumexp
+from scipy.special import chdtrc
 
 from abstain._inputs import FloatArray
 from abstain._numerics import one_blas_thread
 from abstain.shift._cells import Cells, share_unseen
 from abstain.shift._check import CellCounts
 from abstain.shift._label_chance import bias_covariance, log_chance
-from abstain.shift._tilts import CellModel, cell_model, likeliest_tilts, normalised
+from abstain.shift._tilts import CellModel, Modes, cell_model, likeliest_tilts, normalised
 from abstain.summaries import BatchSummary, LabelledSummary
 
 #: Nothing moved; class proportions did; the mix of scores did, and each means what it meant; both.
@@ -32,6 +32,7 @@ _BOTH = ((0.7, 0.3, 0.0), (0.7, 0.7, 0.0), (2.0, 0.3, 0.0), (2.0, 0.7, 0.0))
 # What scores look like that tilt as classes do: label shift's and both's look-alikes.
 _LIKE_LABEL = tuple((0.0, 0.0, spread) for spread, _, _ in _LABEL)
 _LIKE_BOTH = tuple((0.0, score, spread) for spread, score, _ in _BOTH)
+_NODES = (_NOTHING, _LABEL, _SCORES, _BOTH, _LIKE_LABEL, _LIKE_BOTH)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,10 +166,12 @@ def weigh(
     cells = Cells.of(source)
     model = cell_model(source, target, cells)
     with one_blas_thread():
-        found = [
-            _explanation(model, cells, np.array(spreads))
-            for spreads in (_NOTHING, _LABEL, _SCORES, _BOTH, _LIKE_LABEL, _LIKE_BOTH)
-        ]
+        modes = likeliest_tilts(model, np.concatenate(_NODES))
+    ends = np.cumsum([len(nodes) for nodes in _NODES])
+    found = [
+        _explanation(model, cells, Modes(*(part[end - len(nodes) : end] for part in modes)))
+        for nodes, end in zip(_NODES, ends.tolist(), strict=True)
+    ]
     evidence = np.array([one.evidence for one in found])
     if speaking is not None and len(speaking.labels):
         biases = bias_covariance(source)
@@ -176,7 +179,7 @@ def weigh(
     kept = prior * [1.0, 1 - hedge, 1.0, 1 - hedge]
     with np.errstate(divide="ignore"):
         logs = np.log(np.append(kept, hedge * prior[[1, 3]])) + evidence
-    weights = np.exp(logs - logsumexp(logs))
+    weights = np.exp(logs - np.logaddexp.reduce(logs))
     # What only looks like label shift, alone or with moved scores, is moved scores.
     weights[WORLDS.index("scores")] += weights[len(WORLDS) :].sum()
     counts = None
@@ -193,10 +196,10 @@ def weigh(
     )
 
 
-def _explanation(model: CellModel, cells: Cells, spreads: FloatArray) -> Explanation:
+def _explanation(model: CellModel, cells: Cells, modes: Modes) -> Explanation:
     """Return what a world makes of a batch, averaged over its nodes: some spreads of its tilts."""
-    tilt, covariance, by_cell, evidence, strain = likeliest_tilts(model, spreads)
-    total = float(logsumexp(evidence))
+    tilt, covariance, by_cell, evidence, strain = modes
+    total = float(np.logaddexp.reduce(evidence))
     weight = np.exp(evidence - total)
     logs = normalised(tilt, model.priors)
     mean = weight @ logs

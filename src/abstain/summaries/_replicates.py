@@ -6,6 +6,7 @@ row. All replicates of a figure are made together, as arrays with one row for ea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +41,15 @@ class Moves:
 
     def __getitem__(self, chosen: slice) -> Moves:
         return Moves(self.slope[chosen], self.bias[chosen], self.ratios[chosen], self.used)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Moves]) -> Moves:
+        """Return the moves of all parts, which are from the same probabilities."""
+        slope, bias, ratios = (
+            np.concatenate([getattr(one, name) for one in parts])
+            for name in ("slope", "bias", "ratios")
+        )
+        return cls(slope, bias, ratios, parts[0].used)
 
     @property
     def undoing(self) -> FloatArray:
@@ -108,7 +118,14 @@ class LabelledReplicates:
             self.proba, self.codes, self.weight[chosen], self.believed[chosen]
         )
 
-    def joined(
+    @classmethod
+    def joined(cls, parts: Sequence[LabelledReplicates]) -> LabelledReplicates:
+        """Return the replicates of all parts, which are of the same rows."""
+        weight = np.concatenate([one.weight for one in parts])
+        believed = np.concatenate([one.believed for one in parts])
+        return cls(parts[0].proba, parts[0].codes, weight, believed)
+
+    def with_rows(
         self, proba: FloatArray, codes: IntArray, weight: FloatArray, believed: FloatArray
     ) -> LabelledReplicates:
         """Return these rows and others."""
