@@ -107,12 +107,14 @@ def _joined(gradient: FloatArray, shared: bool) -> FloatArray:
 
 def _curvature(diagonal: FloatArray, shared: bool) -> FloatArray:
     """Return the matrix D of slopes and biases."""
-    second, first, zeroth = diagonal
-    if shared:
-        both, across = second.sum(keepdims=True)[None], first[None]
-    else:
-        both, across = np.diag(second), np.diag(first)
-    return np.block([[both, across], [across.T, np.diag(zeroth)]])
+    (second, first, zeroth), n_classes = diagonal, diagonal.shape[1]
+    classes, n_slopes = np.arange(n_classes), 1 if shared else n_classes
+    slopes, biases = np.minimum(classes, n_slopes - 1), n_slopes + classes
+    curved = np.zeros((n_slopes + n_classes, n_slopes + n_classes))
+    np.add.at(curved, (slopes, slopes), second)
+    curved[slopes, biases] = curved[biases, slopes] = first
+    curved[biases, biases] = zeroth
+    return curved
 
 
 def linear_softmax_loss(

@@ -253,9 +253,11 @@ class _ByHessian(_Descent):
         low, high = self._low - x, self._high - x
         step = np.zeros_like(x)
         while not held.all():
-            free = np.flatnonzero(~held)
-            pull = gradient[free] + hessian[np.ix_(free, np.flatnonzero(held))] @ step[held]
-            step[free] = -linalg.cho_solve((_factor(hessian[np.ix_(free, free)]), True), pull)
+            free, pull, part = ~held, gradient, hessian
+            if held.any():
+                pull, part = gradient[free] + hessian[free][:, held] @ step[held], hessian[free]
+                part = part[:, free]
+            step[free] = -linalg.cho_solve((_factor(part), True), pull, check_finite=False)
             crossed = (step < low) | (step > high)
             if not crossed.any():
                 break
@@ -308,7 +310,9 @@ def _factor(hessian: FloatArray) -> FloatArray:
     ridge = 1e-14 * scale
     while True:
         try:
-            root: FloatArray = linalg.cholesky(hessian + ridge * np.eye(len(hessian)), lower=True)
+            root: FloatArray = linalg.cholesky(
+                hessian + ridge * np.eye(len(hessian)), lower=True, check_finite=False
+            )
         except linalg.LinAlgError:
             ridge *= 100
             continue

@@ -288,7 +288,8 @@ def _fit_many_classes(loss: ScalingLoss, task: _Task) -> tuple[Scaling, bool]:
 
 def _largest_slope(logits: FloatArray, weight: FloatArray) -> float:
     """Return the bound on slopes, which scores that separate the classes would exceed."""
-    spread = float(np.sqrt(np.average(np.var(logits, axis=1), weights=weight)))
+    # Class by class, which is along memory.
+    spread = float(np.sqrt(np.average(np.var(logits.T.copy(), axis=0), weights=weight)))
     return max(_ALWAYS_ALLOWED, _STRETCH / spread) if spread > 0 else _ALWAYS_ALLOWED
 
 
