@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg import lapack
 
 from abstain._inputs import FloatArray, Mask
 from abstain._numerics._blas import one_blas_thread
@@ -257,7 +258,7 @@ class _ByHessian(_Descent):
             if held.any():
                 pull, part = gradient[free] + hessian[free][:, held] @ step[held], hessian[free]
                 part = part[:, free]
-            step[free] = -linalg.cho_solve((_factor(part), True), pull, check_finite=False)
+            step[free] = -lapack.dpotrs(_factor(part), pull, lower=True)[0]
             crossed = (step < low) | (step > high)
             if not crossed.any():
                 break
@@ -309,14 +310,11 @@ def _factor(hessian: FloatArray) -> FloatArray:
     scale = max(float(np.abs(np.diag(hessian)).max()), np.finfo(np.float64).tiny)
     ridge = 1e-14 * scale
     while True:
-        try:
-            root: FloatArray = linalg.cholesky(
-                hessian + ridge * np.eye(len(hessian)), lower=True, check_finite=False
-            )
-        except linalg.LinAlgError:
-            ridge *= 100
-            continue
-        return root
+        # Lower, with zeros above; without the checks that take longer than few parameters do.
+        root, failed = lapack.dpotrf(hessian + ridge * np.eye(len(hessian)), lower=True)
+        if not failed:
+            return np.asarray(root)
+        ridge *= 100
 
 
 def _size(here: Local) -> float:
