@@ -155,7 +155,7 @@ class Drawn:
 
     def estimate(self, level: float = LEVEL) -> Estimate:
         """Return the middle of the draws, and the interval that holds a share of them."""
-        tail, (least, most) = (1 - level) / 2, self.bounds
+        least, most = self.bounds
         bounded = np.isfinite(most - least)
         estimates = []
         for draws, n_rows in zip((self.before, self.after), self.rows, strict=True):
@@ -165,6 +165,9 @@ class Drawn:
             if 2 * weight.sum() < self.weight.sum() or not n_rows:
                 estimates.append(EstimatedValue.undefined(level))
                 continue
+            # What comes true is one draw more: of n draws this level holds it as often as asked.
+            n = weight.sum() ** 2 / (weight**2).sum()
+            tail = max(((1 - level) / 2 * (n + 1) - 0.5) / n, 0.0)
             low, value, high = weighted_quantiles(found, weight, [tail, 0.5, 1 - tail]).tolist()
             if self.unseen and bounded:
                 # Rows that nobody has seen the like of may be anything: evenly over all there is,
