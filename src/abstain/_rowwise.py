@@ -191,14 +191,11 @@ class RowRule:
         Which columns are scores.
     missing : {"error", "refer", "drop"}
         What to do with rows without a score.
-    left_out : tuple of str
-        Columns that are not made, as the engine makes them itself from those that are.
     """
 
     policy: bytes
     scores: ScoreColumns
     missing: Missing
-    left_out: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, policy: Policy, scores: ScoreColumns, missing: Missing) -> Self:
@@ -227,9 +224,7 @@ class RowRule:
             decisions = about_no_rows(policy)
         # The same kind of column in every part, whether or not it has a row without a score.
         gaps = self.missing == "refer"
-        made = decision_columns(
-            decisions, by_number, gaps=gaps, of_part=True, left_out=self.left_out
-        )
+        made = decision_columns(decisions, by_number, gaps=gaps, of_part=True)
         columns = {free_name(name, carried): values for name, values in made.items()}
         return native_frame(columns, like=part, carried=carried, rows=decisions.rows)
 

@@ -6,8 +6,7 @@ one alone comes to the driver. DataFrames and Arrow batches only: Spark Connect 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -24,11 +23,8 @@ from abstain._rowwise import (
     merge_summaries,
 )
 from abstain.abstainer import Abstainer
-from abstain.decisions import free_name
 from abstain.exceptions import extra
-from abstain.policy import NO_SCORE, Policy, gains_by_row
-from abstain.regions import Interval
-from abstain.rules import Argmax, Threshold
+from abstain.policy import Policy
 from abstain.summaries import Summary
 
 __all__ = ["apply", "decide", "summarise"]
@@ -187,72 +183,22 @@ def _as_batch(summary: Summary | None) -> Iterator[Any]:
 
 
 def _applied(frame: Any, policy: Policy, columns: ScoreColumns, missing: Missing) -> Any:
-    functions, types = _package()
-    rule, carried = RowRule.of(policy, columns, missing), columns.others(frame)
-    made = _spark_columns(policy, functions)
-    sent = replace(rule, left_out=tuple(made))
+    types = _package()
+    rule = RowRule.of(policy, columns, missing)
     kinds = {
         "bool": types.BooleanType(),
         "int64": types.LongType(),
         "double": types.DoubleType(),
         "string": types.StringType(),
     }
-    whole, empty = (one.frame(_empty(frame), _by_number).schema for one in (rule, sent))
-    come = [*(frame.schema[name].dataType for name in carried)]
-    come += [kinds[str(kind)] for kind in empty.types[len(carried) :]]
+    carried, made = columns.others(frame), rule.frame(_empty(frame), _by_number).schema
+    come = [frame.schema[name].dataType for name in carried]
+    come += [kinds[str(kind)] for kind in made.types[len(carried) :]]
     fields = [types.StructField(f"c{at}", kind) for at, kind in enumerate(come)]
     decided = _numbered(frame).mapInArrow(
-        partial(_rows, names=frame.columns, rule=sent), types.StructType(fields)
+        partial(_rows, names=frame.columns, rule=rule), types.StructType(fields)
     )
-    there = {name: functions.col(f"c{at}") for at, name in enumerate(empty.names)}
-    own = {free_name(name, carried): name for name in [*made, "abstain", _positive(policy)]}
-    seen = {own[name]: column for name, column in there.items() if name in own}
-    for name, kind in zip(whole.names, whole.types, strict=True):
-        if name not in there:
-            there[name] = made[own[name]](seen).cast(kinds[str(kind)])
-            seen[own[name]] = there[name]
-    return decided.select(*(there[name].alias(name) for name in whole.names))
-
-
-def _spark_columns(policy: Policy, functions: Any) -> dict[str, Callable[[dict[str, Any]], Any]]:
-    """Return what Spark makes itself of the columns before it, in the order it can.
-
-    What is the same in all rows, and what follows from a probability that is there, need not cross
-    to Python and back. Comparisons of the same numbers come out the same.
-    """
-    lit, region, rule = functions.lit, policy.region, policy.rule
-    p = _positive(policy)
-    made: dict[str, Callable[[dict[str, Any]], Any]] = {}
-    if isinstance(region, Interval) and isinstance(rule, Argmax | Threshold):
-        negative, positive = policy.classes.tolist()
-
-        def predicted(seen: dict[str, Any]) -> Any:
-            limit = lit(rule.threshold if isinstance(rule, Threshold) else 0.5)
-            above = seen[p] >= limit if isinstance(rule, Threshold) else seen[p] > limit
-            label = functions.when(above, lit(positive)).otherwise(lit(negative))
-            return functions.when(~functions.isnan(seen[p]), label)
-
-        made["abstain"] = lambda seen: (
-            functions.isnan(seen[p]) | seen[p].between(lit(region.lower), lit(region.upper))
-        )
-        made["prediction"] = predicted
-        made[f"p_{negative}"] = lambda seen: lit(1.0) - seen[p]
-    made["reason"] = lambda seen: (
-        functions.when(functions.isnan(seen[p]), NO_SCORE)
-        .when(seen["abstain"], region.describe())
-        .otherwise("")
-    )
-    threshold = rule.threshold
-    if threshold is not None:
-        made["threshold"] = lambda seen: lit(float(threshold))
-    if not gains_by_row(policy):
-        made["gain"] = lambda seen: lit(float("nan"))
-    return made
-
-
-def _positive(policy: Policy) -> str:
-    """Return the name of the last probability: of two classes that of the positive one."""
-    return f"p_{policy.classes.tolist()[-1]}"
+    return decided.toDF(*made.names)
 
 
 def _rows(batches: Iterator[Any], *, names: list[str], rule: RowRule) -> Iterator[Any]:
@@ -307,5 +253,5 @@ def _numbered(frame: Any) -> Any:
 def _package() -> Any:
     with extra("spark", "Rows in Spark need pyspark and pyarrow"):
         import pyarrow  # noqa: F401
-        from pyspark.sql import functions, types
-    return functions, types
+        from pyspark.sql import types
+    return types

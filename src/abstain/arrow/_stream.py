@@ -18,14 +18,20 @@ from numpy.typing import NDArray
 from abstain._inputs import FloatArray, IntArray, Missing
 from abstain._kernels.row_hash import STEP, mixed
 from abstain._numerics import rate_bar
-from abstain._rowwise import PolicyAndFrame, ScoreColumns, about_no_rows, check_column
+from abstain._rowwise import (
+    PartSummary,
+    PolicyAndFrame,
+    ScoreColumns,
+    about_no_rows,
+    merge_summaries,
+)
 from abstain._summariser import Summariser
 from abstain.arrow._source import Source, ahead, opened, pyarrow
 from abstain.decisions import Decisions, free_name
 from abstain.policy import Policy, decision_columns
 
 if TYPE_CHECKING:
-    from abstain import Abstainer, Policy, Summary
+    from abstain import Abstainer, Summary
 
 # Of so many rows everything that is estimated from rows hardly moves any more.
 SIZE = 100_000
@@ -175,8 +181,7 @@ def summarise(
         For :meth:`abstain.Abstainer.decide_summary`; it does not depend on how the stream is cut.
     """
     stream = _Stream(opened(source), missing, batch_rows, progress)
-    columns = stream.score_columns(abstainer.summariser(), scores)
-    return stream.summary(columns, abstainer, sample_weight)[0]
+    return stream.summary(stream.part(abstainer.summariser(), scores, sample_weight))[0]
 
 
 def apply(
@@ -211,7 +216,7 @@ def apply(
         on rows is checked on 20,000 of them, drawn at random.
     """
     stream = _Stream(opened(source), missing, batch_rows, progress)
-    return stream.decided(stream.score_columns(policy, scores), policy)
+    return stream.decided(ScoreColumns.of(stream.empty, policy, scores), policy)
 
 
 def decide(
@@ -250,10 +255,10 @@ def decide(
             "rule, one to decide by it. Pass a dataset, a table or a list of batches, or a "
             "function that opens the stream again."
         )
-    columns = stream.score_columns(how, scores)
-    summary, n_rows = stream.summary(columns, abstainer, sample_weight)
+    part = stream.part(how, scores, sample_weight)
+    summary, n_rows = stream.summary(part)
     policy = abstainer.decide_summary(summary)
-    return PolicyAndFrame(policy, stream.decided(columns, policy, expected=n_rows))
+    return PolicyAndFrame(policy, stream.decided(part.scores, policy, expected=n_rows))
 
 
 @dataclass(frozen=True)
@@ -265,43 +270,38 @@ class _Stream:
     batch_rows: int
     progress: bool | None
 
-    def score_columns(
-        self, reader: Summariser | Policy, scores: str | Sequence[str] | None
-    ) -> ScoreColumns:
-        """Return which columns are scores."""
+    @property
+    def empty(self) -> Any:
+        """The columns, without any row."""
         names = [str(name) for name in self.source.schema.names]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"`source` has more than one column called {twice[0]!r}.")
-        return ScoreColumns.of(self.source.schema.empty_table(), reader, scores)
+        return self.source.schema.empty_table()
+
+    def part(
+        self, how: Summariser, scores: str | Sequence[str] | None, sample_weight: str | None
+    ) -> PartSummary:
+        """Return how each chunk is summarised."""
+        return PartSummary.of(self.empty, how, scores, sample_weight, self.missing)
 
     def chunks(self, columns: list[str] | None) -> Iterator[Any]:
         """Yield the batches that have rows; those to come are read meanwhile."""
         batches = ahead(self.source.batches(columns, self.batch_rows))
         return (batch for batch in batches if batch.num_rows)
 
-    def summary(
-        self, scores: ScoreColumns, abstainer: Abstainer, sample_weight: str | None
-    ) -> tuple[Summary, int]:
+    def summary(self, part: PartSummary) -> tuple[Summary, int]:
         """Return the summary of all rows, and how many they are."""
-        columns = [*scores.names]
-        if sample_weight is not None:
-            check_column(sample_weight, self.source.schema.empty_table(), "sample_weight")
-            columns.append(sample_weight)
         summary, n_rows = None, 0
         with rate_bar("summarising", show=self.progress) as advance:
-            for batch in self.chunks(columns):
-                weight = None
-                if sample_weight is not None:
-                    weight = batch.column(sample_weight).to_numpy(False)
+            for batch in self.chunks(part.columns):
                 with _numbered(n_rows):
-                    rows = scores.values(pyarrow().Table.from_batches([batch]))
-                    part = abstainer.summarise(rows, weight, missing=self.missing)
-                summary = part if summary is None else summary.merge(part)
+                    found = part.summary(pyarrow().Table.from_batches([batch]))
+                summary = merge_summaries([summary, found])
                 n_rows += batch.num_rows
                 advance(batch.num_rows)
         if summary is None:
-            raise ValueError("`source` has no rows.")
+            raise ValueError("`source` has no rows that count.")
         return summary, n_rows
 
     def decided(

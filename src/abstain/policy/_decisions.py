@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -471,7 +471,6 @@ def decision_columns(
     *,
     gaps: bool,
     of_part: bool = False,
-    left_out: Container[str] = (),
 ) -> dict[str, Any]:
     """Return the columns of ``Decisions.to_frame`` by their names, wherever the rows are.
 
@@ -487,28 +486,25 @@ def decision_columns(
         Whether these are a part of many rows, as ``Policy.rows`` decided about them. Where rows
         are withheld as one, their gain is a figure of all rows together, which no part can tell:
         it is NaN.
-    left_out : sequence of str
-        Columns that are not made.
     """
     compact, choice, n = decisions.compact, decisions.choice, len(decisions)
     own = not of_part or gains_by_row(decisions.policy)
-    made: dict[str, Callable[[], Any]] = {
-        "abstain": lambda: decisions.abstain,
-        "reason": lambda: by_number(*decisions.reasons, False),
-        "prediction": lambda: by_number(decisions.classes, decisions.columns, gaps),
+    made = {
+        "abstain": decisions.abstain,
+        "reason": by_number(*decisions.reasons, False),
+        "prediction": by_number(decisions.classes, decisions.columns, gaps),
     }
     if choice.rule.threshold is not None:
-        made["threshold"] = lambda: np.full(n, choice.rule.threshold)
-    made["gain"] = lambda: decisions.gain if own else np.full(n, np.nan)
-    shares: list[Callable[[], Any]] = [lambda: 1.0 - compact, lambda: compact]
-    if compact.ndim == 2:
-        shares = [partial(np.ascontiguousarray, column) for column in compact.T]
+        made["threshold"] = np.full(n, choice.rule.threshold)
+    made["gain"] = decisions.gain if own else np.full(n, np.nan)
+    shares = (
+        [1.0 - compact, compact] if compact.ndim == 1 else map(np.ascontiguousarray, compact.T)
+    )
     labels = decisions.classes.tolist()
     made |= {f"p_{label}": share for label, share in zip(labels, shares, strict=True)}
     if decisions.audited is not None:
-        made |= {"audit": lambda: decisions.audit}
-        made |= {"label_probability": lambda: decisions.label_probability}
-    return {name: make() for name, make in made.items() if name not in left_out}
+        made |= {"audit": decisions.audit, "label_probability": decisions.label_probability}
+    return made
 
 
 def decided_rows(decisions: Decisions, *, of_part: bool = False) -> list[dict[str, Any]]:
