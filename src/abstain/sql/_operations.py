@@ -16,28 +16,6 @@ from abstain._inputs import FloatArray
 from abstain.program import Value, slack, steps
 from abstain.sql._steps import Steps
 
-#: The operations of each column by itself, as expressions are made of them.
-_EACH = {
-    "add": "add",
-    "subtract": "subtract",
-    "multiply": "product",
-    "divide": "quotient",
-    "exp": "power",
-    "ln": "ln",
-    "log": "logarithm",
-    "size": "size",
-    "maximum": "larger",
-    "minimum": "smaller",
-    "at_least": "reaches",
-    "at_most": "at_most",
-    "above": "more",
-    "below": "less",
-    "both": "and_",
-    "either": "or_",
-    "opposite": "opposite",
-    "where": "choose",
-    "only_where": "only_where",
-}
 # Those that read what they are given several times, unless it is a number.
 _SEVERAL = {"multiply", "divide", "exp", "log", "maximum", "minimum"}
 
@@ -71,10 +49,8 @@ class Operations:
         if name == "log" and value.given[0].operation == "maximum":
             # Of what has a floor, which is above 0, or there would be no use in one.
             name = "ln"
-        if name in _EACH:
-            made = self._each(name, value.width, given)
-        else:
-            made = getattr(self, name)(*given)
+        own = getattr(self, name, None)
+        made = self._each(name, value.width, given) if own is None else own(*given)
         return made if self.reads[value] == 1 else self.named(made)
 
     def named(self, made: Any) -> Any:
@@ -102,7 +78,7 @@ class Operations:
     def _one(self, name: str, given: Sequence[Any]) -> Any:
         if name == "multiply" and isinstance(given[1], float):
             return self.sql.times(self.read(given[0]), given[1])
-        return getattr(self.sql, _EACH[name])(*map(self.read, given))
+        return getattr(self.sql, name)(*map(self.read, given))
 
     def all_of(self, block: Sequence[Any]) -> list[Any]:
         return [self.read(one) for one in block]
@@ -126,10 +102,10 @@ class Operations:
         return self.sql.sum(self.all_of(block))
 
     def any(self, block: list[Any]) -> Any:
-        return self.sql.either(self.all_of(block))
+        return self.sql.either(*self.all_of(block))
 
     def all(self, block: list[Any]) -> Any:
-        return self.sql.both(self.all_of(block))
+        return self.sql.both(*self.all_of(block))
 
     def first_true(self, block: list[Any]) -> Any:
         return self.sql.number_of_first(self.all_of(block))
@@ -140,7 +116,7 @@ class Operations:
         if apart:
             slack = sql.times(sql.size(sql(least)), apart)
             least = sql.one(sql.subtract(sql(least), slack))
-        return sql.number_of_first([sql.reaches(one, sql(least)) for one in self.all_of(block)])
+        return sql.number_of_first([sql.at_least(one, sql(least)) for one in self.all_of(block)])
 
     def top(self, block: list[Any], k: int) -> list[Any]:
         """Return the k largest of a row: each is found, then put below all."""
@@ -173,7 +149,7 @@ class Operations:
     def reaches(self, value: Any, edge: float) -> Any:
         if np.isinf(edge):
             return self.sql.truth(edge < 0)
-        return self.sql.reaches(self.read(value), self.sql.number(edge - slack(edge)))
+        return self.sql.at_least(self.read(value), self.sql.number(edge - slack(edge)))
 
     def stays_within(self, value: Any, edge: float) -> Any:
         if np.isinf(edge):
@@ -196,11 +172,11 @@ class Operations:
             for p, least, most in zip(block, low, high, strict=True):
                 # An edge belongs to the box below it, so both ends move up by the slack.
                 if least >= 0:
-                    inside.append(sql.more(self.read(p), sql.number(least + slack(least))))
+                    inside.append(sql.above(self.read(p), sql.number(least + slack(least))))
                 if most < 1:
                     inside.append(sql.at_most(self.read(p), sql.number(most + slack(most))))
-            boxes.append(sql.both(inside))
-        return sql.either(boxes) if boxes else sql.truth(False)
+            boxes.append(sql.both(*inside))
+        return sql.either(*boxes) if boxes else sql.truth(False)
 
     def interpolated(self, column: Any, x: FloatArray, y: FloatArray) -> Any:
         """Return a curve through knots, flat beyond its ends, as a tree of its pieces."""
@@ -211,7 +187,7 @@ class Operations:
             """Return the pieces from begin on, up to but without end."""
             if end - begin > 1:
                 middle = (begin + end) // 2
-                before = sql.less(self.read(column), sql.number(x[middle]))
+                before = sql.below(self.read(column), sql.number(x[middle]))
                 return sql.case([(before, tree(begin, middle))], tree(middle, end))
             if begin < 0 or rise[begin] == 0:
                 return sql.number(y[max(begin, 0)])

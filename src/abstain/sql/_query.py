@@ -252,5 +252,5 @@ def _in_steps(sql: Steps, policy: Policy, smallest: float, wanted: Sequence[str]
         place = machine.named(found["prediction"])
         values.append(sql.only_where(sql(there), sql.by_number(place, labels)))
         withheld = machine.read(found["abstain"])
-        values.append(sql.choose(sql(there), withheld, sql.truth(True)))
+        values.append(sql.where(sql(there), withheld, sql.truth(True)))
     return values

@@ -49,9 +49,9 @@ class Steps(Expressions):
         if self.dialect.typed:
             return self.double(column)
         # A cast would make a number of any text.
-        kind = self.exp.Anonymous(this="TYPEOF", expressions=[column.copy()])
+        kind = self.tree.Anonymous(this="TYPEOF", expressions=[column.copy()])
         numbers = [self.text("real"), self.text("integer")]
-        return self.case([(self.exp.In(this=kind, expressions=numbers), self.double(column))])
+        return self.case([(self.tree.In(this=kind, expressions=numbers), self.double(column))])
 
     def step(self, values: Sequence[Any]) -> list[str]:
         """Compute columns from those of the steps before; return what they are called."""
@@ -66,7 +66,7 @@ class Steps(Expressions):
 
     def __call__(self, name: str) -> Any:
         """Return a column of a step, to be read once."""
-        return self.exp.Column(this=self._named(name))
+        return self.tree.Column(this=self._named(name))
 
     def weighted_sum(self, names: Sequence[str], weights: Any) -> Any:
         """Add columns of steps, each times a number."""
@@ -93,7 +93,7 @@ class Steps(Expressions):
         """Carry the table's columns through all steps, and leave out those of the steps."""
         if self.kept is None:
             names = [self._named(name) for step in self.steps for name, _ in step]
-            return self._chained([self.exp.Star()], [self.exp.Star(except_=names), *told])
+            return self._chained([self.tree.Star()], [self.tree.Star(except_=names), *told])
         return self._chained(self._kept(), [*map(self, self.kept), *told])
 
     def _by_rowid(self, told: list[Any]) -> Any:
@@ -106,15 +106,15 @@ class Steps(Expressions):
             return self._by_except(told)
         row = f"{OURS}row"
         # `rowid` may be a column's name; its other spelling hardly is.
-        number = self.exp.column("_rowid_", table=self._named(_TABLE))
-        kind = self.exp.Anonymous(this="TYPEOF", expressions=[number.copy()])
+        number = self.tree.column("_rowid_", table=self._named(_TABLE))
+        kind = self.tree.Anonymous(this="TYPEOF", expressions=[number.copy()])
         # The opposite of the smallest whole number is none, and an error.
-        stop = self.exp.Abs(this=self.exp.Literal.number(-(2**63)))
+        stop = self.tree.Abs(this=self.tree.Literal.number(-(2**63)))
         carried = self.case([(self.equal(kind, self.text("integer")), number)], stop)
         query = self._chained([self._called(carried, row)], [*self._kept(), *told])
         again = self.equal(number.copy(), self(row))
-        query.set("from_", self.exp.From(this=self._base()))
-        last = self.exp.Table(this=self._named(self._alias(len(self.steps))))
+        query.set("from_", self.tree.From(this=self._base()))
+        last = self.tree.Table(this=self._named(self._alias(len(self.steps))))
         return query.join(last, on=again)
 
     def _chained(self, carried: list[Any], last: list[Any]) -> Any:
@@ -124,13 +124,13 @@ class Steps(Expressions):
         kept_apart = {"sqlite": True, "duckdb": False}.get(self.dialect.name)
         for number, step in enumerate(self.steps, 1):
             made = [self._called(value, name) for name, value in step]
-            columns = carried if number == 1 else [self.exp.Star()]
-            alias = self.exp.TableAlias(this=self._named(self._alias(number)))
+            columns = carried if number == 1 else [self.tree.Star()]
+            alias = self.tree.TableAlias(this=self._named(self._alias(number)))
             query = self._select([*columns, *made], source)
-            steps.append(self.exp.CTE(this=query, alias=alias, materialized=kept_apart))
-            source = self.exp.Table(this=self._named(self._alias(number)))
+            steps.append(self.tree.CTE(this=query, alias=alias, materialized=kept_apart))
+            source = self.tree.Table(this=self._named(self._alias(number)))
         query = self._select(last, source)
-        query.set("with_", self.exp.With(expressions=steps))
+        query.set("with_", self.tree.With(expressions=steps))
         return query
 
     def _by_lateral(self, told: list[Any]) -> Any:
@@ -138,38 +138,40 @@ class Steps(Expressions):
         query = self._select([*self._kept(), *told], self._base())
         joins = []
         for number, step in enumerate(self.steps, 1):
-            made = self.exp.Select(expressions=[self._called(value, name) for name, value in step])
+            made = self.tree.Select(
+                expressions=[self._called(value, name) for name, value in step]
+            )
             if self.dialect.name == "postgres":
                 # Or the planner would write expressions into one another again.
-                made.set("offset", self.exp.Offset(expression=self.exp.Literal.number(0)))
-            alias = self.exp.TableAlias(this=self._named(self._alias(number)))
-            lateral = self.exp.Lateral(this=self.exp.Subquery(this=made), alias=alias)
-            joins.append(self.exp.Join(this=lateral, kind="CROSS"))
+                made.set("offset", self.tree.Offset(expression=self.tree.Literal.number(0)))
+            alias = self.tree.TableAlias(this=self._named(self._alias(number)))
+            lateral = self.tree.Lateral(this=self.tree.Subquery(this=made), alias=alias)
+            joins.append(self.tree.Join(this=lateral, kind="CROSS"))
         query.set("joins", joins)
         return query
 
     def _base(self) -> Any:
         parts = [self._named(part) for part in self.table]
         places = dict(zip(("this", "db", "catalog"), reversed(parts), strict=False))
-        alias = self.exp.TableAlias(this=self._named(_TABLE))
-        return self.exp.Table(**places, alias=alias)
+        alias = self.tree.TableAlias(this=self._named(_TABLE))
+        return self.tree.Table(**places, alias=alias)
 
     def _kept(self) -> list[Any]:
         if self.kept is None:
-            return [self.exp.Column(this=self.exp.Star(), table=self._named(_TABLE))]
+            return [self.tree.Column(this=self.tree.Star(), table=self._named(_TABLE))]
         return [self._column(name) for name in self.kept]
 
     def _select(self, columns: list[Any], source: Any) -> Any:
-        return self.exp.Select(expressions=columns, from_=self.exp.From(this=source))
+        return self.tree.Select(expressions=columns, from_=self.tree.From(this=source))
 
     def _column(self, name: str) -> Any:
-        return self.exp.Column(this=self._named(name), table=self._named(_TABLE))
+        return self.tree.Column(this=self._named(name), table=self._named(_TABLE))
 
     def _called(self, value: Any, name: str) -> Any:
-        return self.exp.Alias(this=value, alias=self._named(name))
+        return self.tree.Alias(this=value, alias=self._named(name))
 
     def _named(self, name: str) -> Any:
-        return self.exp.Identifier(this=name, quoted=True)
+        return self.tree.Identifier(this=name, quoted=True)
 
     def _alias(self, number: int) -> str:
         return f"{OURS}step_{number}"
