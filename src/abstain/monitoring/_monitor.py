@@ -24,8 +24,14 @@ from abstain.deciding import Given
 from abstain.exceptions import ArgumentError, RepairWarning, Way, warn_user
 from abstain.monitoring._alarms import Alarm, raised
 from abstain.monitoring._chunk import Chunk, LabelledRows, Looking
-from abstain.monitoring._file import MOST_CHUNKS, read_state, write_state
-from abstain.monitoring._open import OpenChunk, part_of, span_of
+from abstain.monitoring._file import (
+    MOST_CHUNKS,
+    OpenChunk,
+    part_of,
+    read_state,
+    span_of,
+    write_state,
+)
 from abstain.monitoring._settings import capacity_of, positive, range_of
 from abstain.monitoring._shown import headline_of, html_of, text_of
 from abstain.monitoring._times import check_every, named, period_end, period_starts, seconds_of
@@ -207,12 +213,7 @@ class Monitor:
         n = len(rows)  # type: ignore[arg-type]
         seconds = None if time is None else seconds_of(time, n)
         weight = check_sample_weight(sample_weight, n_rows=n) if n else None
-        codes = None
-        if y_target is not None:
-            classes = self.policy.classes
-            codes = row_roles(np.zeros(n), missing="drop", y_target=y_target, classes=classes)[
-                1
-            ].codes
+        codes = self._codes(y_target, n)
 
         def part(rows: Any) -> OpenChunk:
             some = part_of(scores, rows)
@@ -227,8 +228,7 @@ class Monitor:
 
         if self.every is None:
             whole = part(slice(None)) if n else None
-            at = span_of(seconds, time)
-            return self._alone(whole, name, at, more=more)
+            return self._alone(whole, name, span_of(seconds, time), more=more)
         if name is not None or more:
             raise ArgumentError(
                 "`name` and `more` are for chunks that are added one by one; with `every` they "
@@ -238,12 +238,18 @@ class Monitor:
         if isinstance(self.every, int):
             return list(self._by_number(n, part))
         if seconds is None:
+            ways = [Way("time", python="pass `time`")]
             raise ArgumentError(
-                f"`time` is needed to cut the stream by {self.every}.",
-                "time",
-                ways=[Way("time", python="pass `time`")],
+                f"`time` is needed to cut the stream by {self.every}.", "time", ways=ways
             )
         return list(self._by_period(seconds, part))
+
+    def _codes(self, y_target: ArrayLike | None, n: int) -> IntArray | None:
+        """Return the column of each label that is known, -1 where none is."""
+        if y_target is None:
+            return None
+        classes = self.policy.classes
+        return row_roles(np.zeros(n), missing="drop", y_target=y_target, classes=classes)[1].codes
 
     def _labels(
         self, scores: Any, codes: IntArray, weight: FloatArray | None

@@ -104,7 +104,7 @@ class MonitorReport(Page):
             "title": html.escape(facts["title"]),
             "headline": html.escape(self.headline),
             "about": paragraph(_about(facts)),
-            "notice": notice("What needs a person", [_alarm(one) for one in facts["alarms"]]),
+            "notice": notice("What needs a person", map(str, self.monitor.alarms)),
             "cards": _cards(facts),
             "metric": html.escape(facts["metric"]["title"]),
             "level": level,
@@ -213,15 +213,6 @@ def _about(facts: dict[str, Any]) -> str:
     return (
         f"Watched chunk by chunk, without labels where there are none. While nothing changes "
         f"there is at most one false alarm in {years:,.3g} years, however often one looks."
-    )
-
-
-def _alarm(alarm: dict[str, Any]) -> str:
-    first, last = alarm["began_between"]
-    between = "" if first == last else f" (between {first} and {last})"
-    return (
-        f"{alarm['text']} Raised at {alarm['chunk']}, began at {alarm['began']}{between}. "
-        f"{alarm['advice']}"
     )
 
 
