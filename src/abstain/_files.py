@@ -28,6 +28,8 @@ _MOST_BYTES = 150
 
 _logger = logger("files")
 _unfinished: set[Path] = set()
+#: Those of files that were read, by what changes when a file does.
+checksums: dict[tuple[int, ...], str] = {}
 
 
 def place_of(path: str | os.PathLike[str]) -> Path:
@@ -117,10 +119,19 @@ def landing_in(folder: Path) -> Iterator[Callable[[str | os.PathLike[str]], Path
         raise
 
 
+def version_of(path: str | os.PathLike[str]) -> tuple[int, ...]:
+    """Return what changes when a file does."""
+    found = os.stat(path)
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
 def sha256_of(path: str | os.PathLike[str]) -> str:
-    """Return the checksum of a file."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    """Return the checksum of a file; one that was summed up as it was read is not read again."""
+    version = version_of(path)
+    if version not in checksums:
+        with open(path, "rb") as file:
+            checksums[version] = hashlib.file_digest(file, "sha256").hexdigest()
+    return checksums[version]
 
 
 @contextmanager

@@ -108,7 +108,7 @@ def test_rows_decided_differently_stay_apart(abstain, clinic, apart, digits):
     compact, abstained = np.array([high, high + apart, 0.99]), np.array([True, False, False])
     made = replace(made, outcome=replace(made.outcome, compact=compact, abstain=abstained))
     assert low < high
-    assert _writing._digits(made) == digits
+    assert _writing.digits_of(made) == digits
 
 
 def test_many_classes_have_digits_that_predict_the_same(abstain):

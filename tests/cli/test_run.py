@@ -1,9 +1,12 @@
 import csv
+import hashlib
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from abstain import Abstainer, Policy, __version__
@@ -27,6 +30,24 @@ def clinic(abstain):
     write_columns(Path("validation.csv"), {"logit": clinic.scores_val, "ill": clinic.y_val})
     write_columns(Path("target.csv"), {"patient": names, "logit": clinic.scores_target})
     return clinic
+
+
+def test_no_table_is_opened_more_than_twice(abstain, clinic, monkeypatch):
+    """Once for how it is written, once for its rows: with them comes its checksum."""
+    opened, usual = [], pa.input_stream
+
+    def noted(path, *arguments, _open=usual, **options):
+        opened.append(Path(path).name)
+        return _open(path, *arguments, **options)
+
+    monkeypatch.setattr(pa, "input_stream", noted)
+    monkeypatch.setattr("abstain._files.open", partial(noted, _open=open), raising=False)
+    outputs = ("--out", "decisions.csv", "--report", "report.html")
+    assert abstain(*BINARY, "--id", "patient", *outputs)[0] == 0
+    assert opened.count("validation.csv") == opened.count("target.csv") == 2
+    made = json.loads(Path("decisions.csv.manifest.json").read_text())
+    for one in made["inputs"]:
+        assert one["sha256"] == hashlib.sha256(Path(one["file"]).read_bytes()).hexdigest()
 
 
 def test_run_writes_what_the_library_decides(abstain, clinic):

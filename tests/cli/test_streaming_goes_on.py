@@ -6,6 +6,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from abstain import Abstainer
-from abstain.cli import _kept_run, _parts, _tables
+from abstain.cli import _kept_run, _parts, _streaming, _tables
 from abstain.datasets import screening_clinic
 
 ROWS = 6_000
@@ -57,17 +58,22 @@ class StoppedError(Exception):
 
 def stop_at(monkeypatch, number):
     """Stop when a part is half written; return what undoes that."""
-    usual, count = _parts.RowWriter.add, 0
+    usual, count = _streaming.writing, 0
 
-    def add(self, table):
-        nonlocal count
-        count += 1
-        if count > number:
-            raise StoppedError
-        usual(self, table)
+    @contextmanager
+    def writing(*arguments):
+        def add(table):
+            nonlocal count
+            count += 1
+            if count > number:
+                raise StoppedError
+            write(table)
 
-    monkeypatch.setattr(_parts.RowWriter, "add", add)
-    return lambda: monkeypatch.setattr(_parts.RowWriter, "add", usual)
+        with usual(*arguments) as write:
+            yield add
+
+    monkeypatch.setattr(_streaming, "writing", writing)
+    return lambda: monkeypatch.setattr(_streaming, "writing", usual)
 
 
 def parts_in(folder):
@@ -224,18 +230,22 @@ def test_parts_of_nobody_knows_what_are_left_alone(here, abstain):
 
 KILLED = """
 import os, signal, sys
-from abstain.cli import _parts, _tables
+from contextlib import contextmanager
+from abstain.cli import _parts, _streaming, _tables
 _tables._MOST = _tables._FEWEST = 400
 _parts.PART_ROWS = 1_000
-usual, count = _parts.RowWriter.add, 0
-def add(self, table):
-    global count
-    count += 1
-    usual(self, table)
-    if count == 8:
-        self._wait()
-        os.kill(os.getpid(), signal.SIGKILL)
-_parts.RowWriter.add = add
+usual, count = _streaming.writing, 0
+@contextmanager
+def writing(*arguments):
+    def add(table):
+        global count
+        count += 1
+        write(table)
+        if count == 8:
+            os.kill(os.getpid(), signal.SIGKILL)
+    with usual(*arguments) as write:
+        yield add
+_streaming.writing = writing
 from abstain.cli import run_command
 run_command(sys.argv[1:])
 """

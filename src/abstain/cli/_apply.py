@@ -8,7 +8,6 @@ from __future__ import annotations
 import shlex
 import warnings
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
@@ -18,26 +17,15 @@ from abstain.cli._terminal import say
 
 
 @option.command("abstain apply triage.json batch.csv --scores p_ill --out out.csv")
-@option.rule
-@option.batch
-@option.columns("scores", "identifier")
+@option.tables("scores", "identifier", refer=True, stream=True)
 @click.option(
     "--at-most",
     type=click.IntRange(min=0, max=10**9),
     help="No more rows to a person than this, e.g. 40 a day: the most pressing of those that the "
     "rule withholds.",
 )
-@option.reading(refer=True, stream=True)
 @option.outputs("sort", "audit", "force", "strict", "as_json", out=option.DECISIONS)
-def apply(
-    rule: option.SavedRule,
-    batch: Path,
-    *,
-    columns: option.Columns,
-    at_most: int | None,
-    reading: option.Reading,
-    outputs: option.Outputs,
-) -> None:
+def apply(*, tables: option.Tables, at_most: int | None, outputs: option.Outputs) -> None:
     """Decide about the rows of BATCH by the rule in POLICY, as it stands.
 
     Scores must be of the classifier, and on the scale, that the policy was made with. Prints
@@ -47,53 +35,41 @@ def apply(
     """
     from abstain.cli._streaming import is_streamed
 
-    inputs = (rule.policy, batch, rule.key_file)
-    if is_streamed(batch, reading.stream, outputs, {"--audit": outputs.audit}):
-        outputs.check_stream(*inputs)
-        _streamed(rule, batch, columns, at_most, reading, outputs)
+    if is_streamed(tables.batch, tables.reading.stream, outputs, {"--audit": outputs.audit}):
+        outputs.check_stream(*tables.inputs)
+        _streamed(tables, at_most, outputs)
         return
-    outputs.check(*inputs)
+    outputs.check(*tables.inputs)
 
-    from abstain.cli._predictions import read_predictions
     from abstain.cli._summary import facts, lines
     from abstain.cli._writing import save_decisions
 
-    policy = rule.load()
-    rows = read_predictions(batch, columns, reading, rule=policy, others=outputs.out is not None)
-    told = rows.unscored_and_known(policy.classes) | rows.audited(outputs.audit, rule.key)
+    policy, rows = tables.policy, tables.new(others=outputs.out is not None)
+    told = rows.unscored_and_known(policy.classes) | rows.audited(outputs.audit, tables.rule.key)
     decisions = policy.apply(rows.scores_for(policy.classes), at_most=at_most, **told)
     found = facts(decisions, stored=True) | rows.remarks
-    found["adapt"] = _adapting_command(found, rule.policy, batch, columns, reading)
+    found["adapt"] = _adapting_command(found, tables)
     with outputs.landing(found, [*lines(found), *_advice(found)]) as place:
-        save_decisions(place, outputs, decisions, rows, (rule.policy, rows))
+        save_decisions(place, outputs, decisions, rows, (tables.rule.policy, rows))
 
 
-def _streamed(
-    rule: option.SavedRule,
-    batch: Path,
-    columns: option.Columns,
-    at_most: int | None,
-    reading: option.Reading,
-    outputs: option.Outputs,
-) -> None:
+def _streamed(tables: option.Tables, at_most: int | None, outputs: option.Outputs) -> None:
     """Do the same about rows that are never in memory all at once."""
-    from abstain.cli._predictions import prediction_files
     from abstain.cli._queue import Queue
     from abstain.cli._streaming import StreamChoice, StreamedRun, choice_of, first_pass
 
-    policy = rule.load()
-    stream = prediction_files(batch, columns, reading, rule=policy, stream=True)
+    policy, stream, rule = tables.policy, tables.files(stream=True), tables.rule
 
     def choose() -> StreamChoice:
         queue = Queue(at_most)
 
         def look(scores: Any, gaps: bool, begin: int) -> None:
-            queue.add(policy.rows(scores, missing=reading.missing if gaps else "error"), begin)
+            missing = tables.reading.missing if gaps else "error"
+            queue.add(policy.rows(scores, missing=missing), begin)
 
         seen = first_pass(stream, policy.classes, look)
         result = choice_of(policy, seen, queue)
-        found = result.found
-        found["adapt"] = _adapting_command(found, rule.policy, batch, columns, reading)
+        result.found["adapt"] = _adapting_command(result.found, tables)
         return result
 
     StreamedRun(stream, outputs, (rule.policy,), rule.key, rule=policy.sha256, advice=_advice).run(
@@ -101,19 +77,14 @@ def _streamed(
     )
 
 
-def _adapting_command(
-    found: dict[str, Any],
-    policy: Path,
-    batch: Path,
-    columns: option.Columns,
-    reading: option.Reading,
-) -> str | None:
+def _adapting_command(found: dict[str, Any], tables: option.Tables) -> str | None:
     """Return the command that makes the rule for these rows, where their proportions moved."""
+    policy, batch = tables.rule.policy, tables.batch
     # What adapts a rule takes no folder.
     if not found["priors"]["moved"] or found["certificate"] is not None or batch.is_dir():
         return None
     out = policy.with_name(f"{policy.stem}-adapted{policy.suffix}")
-    options = ["--scores", columns.scores, *reading.typed(), "--out", str(out)]
+    options = ["--scores", tables.columns.scores, *tables.reading.typed(), "--out", str(out)]
     return shlex.join(["abstain", "adapt", str(policy), str(batch), *options])
 
 
@@ -130,36 +101,23 @@ def _advice(found: dict[str, Any]) -> list[str]:
 
 
 @option.command("abstain adapt triage.json recent.csv --out triage-june.json")
-@option.rule
-@option.batch
-@option.columns("scores")
-@option.reading()
+@option.tables("scores")
 @click.option(
     "--drop-certificate", is_flag=True, help="Choose again although the rule is certified."
 )
 @option.outputs("force", "strict", "as_json", out="Save the adapted rule as JSON.")
-def adapt(
-    rule: option.SavedRule,
-    batch: Path,
-    *,
-    columns: option.Columns,
-    reading: option.Reading,
-    drop_certificate: bool,
-    outputs: option.Outputs,
-) -> None:
+def adapt(*, tables: option.Tables, drop_certificate: bool, outputs: option.Outputs) -> None:
     """Estimate the class proportions of BATCH and choose the region of POLICY again.
 
     BATCH holds recent rows; no labels are needed. Says what probably happened to them; if nothing
     that was weighed explains their scores, no rule is written without --force.
     """
-    outputs.check(rule.policy, batch, rule.key_file, table=False)
+    outputs.check(*tables.inputs, table=False)
 
-    from abstain.cli._predictions import read_predictions
     from abstain.cli._summary import facts, lines
     from abstain.exceptions import AssumptionWarning
 
-    old = rule.load()
-    rows = read_predictions(batch, columns, reading, rule=old)
+    old, rows = tables.policy, tables.new()
     recent = rows.scores_for(old.classes)
     new = old.adapt(recent, drop_certificate=drop_certificate)
     with warnings.catch_warnings():
@@ -182,31 +140,21 @@ def adapt(
         click.get_current_context().exit(1)
     with outputs.landing(found, said, "the rule") as place:
         if outputs.out is not None:
-            new.save(place(outputs.out), key=rule.key)
+            new.save(place(outputs.out), key=tables.rule.key)
 
 
 @option.command(
     "abstain evaluate triage.json scored.csv --scores p_ill "
     "--labels followed-up.csv --id patient --label ill --group hospital --group sex"
 )
-@option.rule
-@click.argument("labelled", type=option.FILE)
-@option.columns("scores", "label", "labels", "identifier", "groups")
-@option.reading(refer=True)
+@option.tables("scores", "label", "labels", "identifier", "groups", batch="LABELLED", refer=True)
 @option.metrics(
     help="Another metric to compute beside the rule's own; may be given several times."
 )
 @option.level
 @option.outputs("audit", "as_json")
 def evaluate(
-    rule: option.SavedRule,
-    labelled: Path,
-    *,
-    columns: option.Columns,
-    reading: option.Reading,
-    metrics: tuple[Any, ...],
-    level: float,
-    outputs: option.Outputs,
+    *, tables: option.Tables, metrics: tuple[Any, ...], level: float, outputs: option.Outputs
 ) -> None:
     """Apply the rule in POLICY to LABELLED and compare with the true labels.
 
@@ -215,20 +163,18 @@ def evaluate(
     true. Rows without a label are left out and counted; with --audit, as it was when the rule was
     applied, those that have one are counted for as many as they stand for.
     """
+    columns, reading, labelled = tables.columns, tables.reading, tables.batch
     if columns.labels is not None and columns.identifier is None:
         raise click.UsageError("--labels needs --id: the column, in both files, that names a row.")
 
     import numpy as np
 
     from abstain.cli._labels import text_columns, true_labels
-    from abstain.cli._predictions import read_predictions
     from abstain.evaluation import evaluate as evaluated
 
-    policy, audit = rule.load(), outputs.audit
-    own = option.Columns(columns.scores)
-    if audit is not None:
-        own = replace(own, identifier=columns.identifier)
-    rows = read_predictions(labelled, own, reading, rule=policy)
+    policy, audit = tables.policy, outputs.audit
+    named = None if audit is None else columns.identifier
+    rows = replace(tables, columns=option.Columns(columns.scores, identifier=named)).new()
     found = true_labels(labelled, columns, reading, rows.rows, policy)
     # Of an audit the rows without a label count as well: the others stand for them.
     told = found.rows if audit is None else np.ones_like(found.rows)
@@ -237,7 +183,7 @@ def evaluate(
         column = text_columns(labelled, {"--group": name}, reading, rows.rows)[name]
         by[name] = [one or "(empty)" for one, here in zip(column, told, strict=True) if here]
     classes = policy.classes
-    given = rows.unscored_and_known(classes) | rows.audited(audit, rule.key)
+    given = rows.unscored_and_known(classes) | rows.audited(audit, tables.rule.key)
     decisions = policy.apply(rows.scores_for(classes).filter(told), **given)
     judged = evaluated(
         decisions,

@@ -9,10 +9,13 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+
+from abstain._files import checksums, version_of
 
 #: A file may unpack to this much whatever its size, ...
 _ENOUGH = 1 << 28
@@ -21,14 +24,11 @@ _MOST_TIMES = 200
 #: The parts of a workbook, of which usual ones have a dozen.
 _MOST_PARTS = 10_000
 _CHUNK = 1 << 20
+# Files of more bytes are streamed. How the names end of what is unpacked as it is read.
+_SUMMED = 10_000_000
+_PACKED = (".br", ".bz2", ".gz", ".lz4", ".zst")
 # How a document says that it brings its own rules, in the encodings that XML is written in.
 _RULES = tuple("<!DOCTYPE".encode(encoding) for encoding in ("utf-8", "utf-16-le", "utf-16-be"))
-
-
-def version_of(path: Path) -> tuple[int, ...]:
-    """Return what changes when a file does."""
-    found = path.stat()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 @contextmanager
@@ -56,7 +56,12 @@ class Counted(io.BufferedIOBase):
     def __init__(self, path: Path, stream: Any) -> None:
         self.lines = self.quotes = self._count = 0
         self._path, self._stream = path, stream
-        self._most = max(_ENOUGH, _MOST_TIMES * path.stat().st_size)
+        self._version = version_of(path)
+        self._size = path.stat().st_size
+        self._most = max(_ENOUGH, _MOST_TIMES * self._size)
+        # Of what is neither packed nor large, for who asks for its checksum.
+        summed = self._size <= _SUMMED and path.suffix.lower() not in _PACKED
+        self._sum = sha256() if summed else None
 
     def readable(self) -> bool:
         """Tell that it can be read."""
@@ -76,6 +81,10 @@ class Counted(io.BufferedIOBase):
                 f"{self._path} unpacks to more than {_MOST_TIMES} times its size, which no table "
                 f"does. If it is one, unpack it first."
             )
+        if self._sum is not None:
+            self._sum.update(part)
+            if self._count == self._size:
+                checksums[self._version] = self._sum.hexdigest()
         self.lines += part.count(b"\n")
         self.quotes += part.count(b'"')
         return part

@@ -6,7 +6,6 @@ And what the commands begin with that choose nothing: both files calibrated, and
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import click
@@ -15,7 +14,7 @@ from abstain.cli import _options as option
 from abstain.cli._terminal import in_a_line
 
 if TYPE_CHECKING:
-    from abstain._inputs import ClassOrder, LabelledScores
+    from abstain._inputs import ClassOrder, LabelledScores, Scale
     from abstain.calibration import Calibrator
     from abstain.cli._labels import Classes
     from abstain.cli._predictions import Predictions
@@ -32,57 +31,44 @@ METHODS = {
 @option.command(
     "abstain calibrate validation.csv batch.csv --scores p_ill --label ill --out calibrated.csv"
 )
-@option.validation
-@click.argument("batch", type=option.FILE, required=False)
-@option.columns("scores", "label", "positive", "identifier")
-@option.reading()
-@option.method()
+@option.tables("scores", "label", "positive", "identifier", method=(), optional=True)
 @option.outputs(
     "force",
     "as_json",
     out="Write the probabilities of BATCH: .csv, .csv.gz, .tsv, .parquet or .xlsx.",
 )
-def calibrate(
-    validation: Path,
-    batch: Path | None,
-    *,
-    columns: option.Columns,
-    reading: option.Reading,
-    method: option.Method,
-    outputs: option.Outputs,
-) -> None:
+def calibrate(*, tables: option.Tables, outputs: option.Outputs) -> None:
     """Compare calibrations on VALIDATION, and calibrate the scores of BATCH.
 
     Each is fitted on one half of VALIDATION and measured on the other, both ways round. With
     BATCH and --out its calibrated probabilities are written; they are not adapted to a shift.
     """
-    if (batch is None) != (outputs.out is None):
+    if (tables.batch is None) != (outputs.out is None):
         raise click.UsageError("BATCH and --out go together: what to calibrate, and where to.")
-    outputs.check(validation, batch)
+    outputs.check(*tables.inputs)
 
     import pyarrow as pa
 
     from abstain._inputs import read_scores
-    from abstain.cli._labels import classes_of
-    from abstain.cli._predictions import read_predictions, read_validation
+    from abstain.calibration import get
     from abstain.cli._writing import save_table
     from abstain.decisions import free_name
 
-    scale = method.scale
-    source = read_validation(validation, columns, reading, scale=scale)
-    classes = classes_of(source, columns.positive)
-    fitted, given = fitted_calibrator(source, method, classes)
+    scale, source = tables.method.scale, tables.labelled()
+    given = _given(source, tables.classes(source), scale)
     values, order = given.values, given.order
+    calibrator = get(tables.method.calibration, scale=scale)
+    fitted = calibrator.fit(values, source.labels, classes=order.classes).picked
     found = {
         "rows": len(values),
         "positive": order.positive,
         "selected": fitted.name,
         "methods": _measured(values, source.labels, fitted.classes_, scale),
     }
-    if batch is None or outputs.out is None:
+    if outputs.out is None:
         option.emit(found, _lines(found), outputs.as_json)
         return
-    rows = read_predictions(batch, columns.of_batch, reading, scale=scale)
+    rows = tables.new()
     scores_new = read_scores(rows.scores_for(order.columns), order, scale=scale).values
     made = {} if rows.ids is None else {rows.id_name: rows.ids}
     for name, column in zip(fitted.classes_, fitted.predict_proba(scores_new).T, strict=True):
@@ -134,23 +120,12 @@ def _lines(found: dict[str, Any]) -> list[str]:
     return [*lines, f"* used: {found['selected']}"]
 
 
-def fitted_calibrator(
-    source: Predictions, method: option.Method, classes: Classes, **options: Any
-) -> tuple[Calibrator, LabelledScores]:
-    """Return a calibrator fitted on labelled predictions, as what was picked, and the scores."""
-    from abstain import calibration as calibrations
+def _given(source: Predictions, classes: Classes, scale: Scale) -> LabelledScores:
+    """Return labelled predictions as the library has them."""
     from abstain._inputs import read_labelled
 
-    calibrator = calibrations.get(method.calibration, scale=method.scale, **options)
-    given = read_labelled(
-        source.scores,
-        source.labels,
-        scale=method.scale,
-        classes=classes.columns,
-        positive=classes.positive,
-    )
-    calibrator.fit(given.values, source.labels, classes=given.order.classes)
-    return calibrator.picked, given
+    given = {"classes": classes.columns, "positive": classes.positive}
+    return read_labelled(source.scores, source.labels, scale=scale, **given)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,19 +166,20 @@ class Basis:
         from abstain import metrics
         from abstain import shift as shifts
         from abstain._inputs import check_seed, read_scores
-        from abstain.deciding import Batch, Given, estimate_shift, labelled_rows
+        from abstain.deciding import Batch, Given, calibrated, estimate_shift
         from abstain.selection import Selection
 
         metric = metrics.get("accuracy") if metric is None else metric
         seed, estimator = check_seed(method.random_state), shifts.get(method.shift)
-        calibrator, given = fitted_calibrator(
-            source, method, classes, estimating_shift=estimator.name != "none"
+        given = _given(source, classes, method.scale)
+        order, rows = given.order, given.scores
+        picking, labelled = calibrated(
+            method.calibration, estimator, rows, given.codes, None, order.classes
         )
-        order = given.order
-        labelled = labelled_rows(calibrator, given.scores, given.codes, None)
+        calibrator = picking.picked
         scores = read_scores(new.scores_for(order.columns), order, scale=method.scale).values
         metric.check_n_classes(len(order.classes))
-        rows = calibrator.compact(scores)
-        summary = Batch.of_rows(rows, None, metric, Selection()).summary
+        compact = calibrator.compact(scores)
+        summary = Batch.of_rows(compact, None, metric, Selection()).summary
         how = Given(labelled, estimator, metric, Selection(), order.classes, seed)
         return cls(calibrator, labelled, summary, estimate_shift(how, summary), order, seed)

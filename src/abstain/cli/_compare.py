@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -89,23 +88,13 @@ class Comparison:
     "abstain compare validation.csv batch.csv --label ill --scores p_ill "
     "--metric auroc --budget 0.1 --budget 0.3 --target-label ill"
 )
-@option.validation
-@option.batch
 @in_one_value(Comparison, "comparison")
-@option.columns("target_label", "scores", "label", "positive")
-@option.reading()
-@option.method("shift", "decision", "level", "random_state")
+@option.tables(
+    "target_label", "scores", "label", "positive",
+    method=("shift", "decision", "level", "random_state"),
+)  # fmt: skip
 @option.outputs("strict", "as_json")
-def compare(
-    validation: Path,
-    batch: Path,
-    *,
-    comparison: Comparison,
-    columns: option.Columns,
-    reading: option.Reading,
-    method: option.Method,
-    outputs: option.Outputs,
-) -> None:
+def compare(*, comparison: Comparison, tables: option.Tables, outputs: option.Outputs) -> None:
     """Compare ways of choosing whom to withhold.
 
     VALIDATION is a table of scores with true labels, BATCH one of new rows. Scores of
@@ -116,21 +105,17 @@ def compare(
     names, metric = _names(comparison.methods), comparison.metric
 
     from abstain.cli._calibrate import Basis
-    from abstain.cli._labels import classes_of
-    from abstain.cli._predictions import read_predictions, read_validation
     from abstain.deciding import warn_of
 
-    source = read_validation(validation, columns, reading, scale=method.scale)
-    new = read_predictions(batch, columns.of_batch, reading, scale=method.scale)
-    needing = [f"--metric {metric.name}"] if metric.of_positive else []
-    classes = classes_of(source, columns.positive, needing=needing)
+    method, source, new = tables.method, tables.labelled(), tables.new()
+    classes = tables.classes(source, [f"--metric {metric.name}"] if metric.of_positive else [])
     if classes.columns is not None:
         # Whatever the order of the columns, the same rows are resampled and withheld.
         classes = replace(classes, columns=sorted(classes.columns))
     basis = Basis.of(source, new, classes, method, metric)
     warn_of(basis.evidence.assumption)
     named = basis.order.positive
-    if columns.target_label is None:
+    if tables.columns.target_label is None:
         found = _estimated(names, comparison, basis, method)
         said = _lines(found)
     else:

@@ -142,14 +142,20 @@ def _true_metric(
 def _write(
     out: Path, place: Callable[[Path], Path], clinic: ScreeningClinic, decisions: Decisions
 ) -> list[str]:
-    from abstain.cli._writing import write_columns, write_decisions
+    import pyarrow as pa
+
+    from abstain.cli._writing import decision_table, digits_of, write_table
     from abstain.report import Report
 
-    validation = {"logit": clinic.scores_val, "ill": clinic.y_val}
-    write_columns(out / "validation.csv", validation, place=place)
+    def write(name: str, table: pa.Table) -> None:
+        write_table(place(out / name), out / name, table)
+
+    write("validation.csv", pa.table({"logit": clinic.scores_val, "ill": clinic.y_val}))
     _check_own(out, place)
-    write_columns(out / "target.csv", {"logit": clinic.scores_target}, place=place)
-    write_decisions(out / "decisions.csv", decisions, id_name="patient", place=place)
+    write("target.csv", pa.table({"logit": clinic.scores_target}))
+    names, digits = pa.array(range(len(decisions))), digits_of(decisions)
+    table, _ = decision_table(decisions, names, "patient", pa.table({}), digits=digits)
+    write("decisions.csv", table)
     decisions.policy.save(place(out / "triage.json"))
     page = Report(
         decisions,

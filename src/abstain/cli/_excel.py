@@ -12,7 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from abstain.cli._archives import check_archive, version_of
+from abstain._files import version_of
+from abstain.cli._archives import check_archive
 from abstain.cli._header import checked_names, listed
 from abstain.cli._terminal import in_a_line
 

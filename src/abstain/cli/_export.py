@@ -129,7 +129,7 @@ def export(rule: option.SavedRule, *, kind: str, query: Query, outputs: option.O
 
     from abstain._files import landing
 
-    policy = rule.load()
+    policy = rule.loaded
     if kind == "sql":
         query = query.as_made(policy)
     query.check(kind, outputs.out)

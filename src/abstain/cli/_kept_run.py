@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 from abstain import __version__
 from abstain._files import write_text
@@ -203,12 +202,6 @@ def _hidden(name: str) -> bool:
 
 def _plain(value: Any) -> Any:
     """Return a value as JSON has it; NaN stays, which Python reads back."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    return str(value)
+    return json.loads(
+        json.dumps(value, default=lambda one: one.tolist() if hasattr(one, "tolist") else str(one))
+    )

@@ -142,9 +142,9 @@ def classes_of(source: Predictions, given: str | None, *, needing: Iterable[str]
             )
         return Classes(source.classes, None)
     if given is not None:
-        for label in labels:
-            if str(label) == given or _same_number(label, given):
-                return Classes(None, label)
+        place = _column_of(given, labels)
+        if place is not None:
+            return Classes(None, labels[place])
         raise ValueError(
             f"--positive {quoted(given)} is none of the labels of {source.files[0]}: "
             f"{listed(labels)}. {_proposed(labels)}"
@@ -170,16 +170,6 @@ def classes_of(source: Predictions, given: str | None, *, needing: Iterable[str]
             f"is. {_proposed(labels)}"
         )
     return Classes(None, None)
-
-
-def _same_number(label: Any, given: str) -> bool:
-    """Tell whether a label that is a number or a truth is the one that was typed: 1.0 is 1."""
-    if isinstance(label, bool):
-        return str(label).lower() == given.lower()
-    try:
-        return not isinstance(label, str) and float(label) == float(given)
-    except ValueError:
-        return False
 
 
 def _proposed(labels: list[Any]) -> str:

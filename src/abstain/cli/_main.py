@@ -24,33 +24,25 @@ from abstain.cli._output import plain_warnings
 from abstain.cli._terminal import in_a_line, plain_logs, say, spelled, with_verbose
 from abstain.exceptions import AbstainError
 
-#: Commands that are in a module of another name, each under its own name there; a dash in a
-#: command is an underscore in both.
-_BESIDE = {
+#: The module of each command.
+_MODULES = {
     "adapt": "apply",
+    "apply": "apply",
+    "calibrate": "calibrate",
+    "compare": "compare",
+    "demo": "demo",
+    "doctor": "demo",
     "estimate": "shift",
     "evaluate": "apply",
-    "doctor": "demo",
+    "export": "export",
     "metrics": "demo",
+    "monitor": "monitor",
     "report": "run",
+    "reproduce": "reproduce",
+    "run": "run",
+    "shift": "shift",
 }
-NAMES = (
-    "adapt",
-    "apply",
-    "calibrate",
-    "compare",
-    "demo",
-    "doctor",
-    "estimate",
-    "evaluate",
-    "export",
-    "metrics",
-    "monitor",
-    "report",
-    "reproduce",
-    "run",
-    "shift",
-)
+NAMES = tuple(_MODULES)
 
 
 class _Lazy(click.Group):
@@ -62,8 +54,7 @@ class _Lazy(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in NAMES:
             return None
-        module = import_module(f"abstain.cli._{_BESIDE.get(name, name)}")
-        command: click.Command = getattr(module, name.replace("-", "_"))
+        command: click.Command = getattr(import_module(f"abstain.cli._{_MODULES[name]}"), name)
         # After the command it means what it does before it.
         return with_verbose(command)  # type: ignore[no-any-return]
 

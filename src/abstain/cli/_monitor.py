@@ -219,7 +219,7 @@ def monitor(
 
     from abstain.cli._watched_files import WatchedFiles
 
-    watching = watch.begin(rule.load(), place.state)
+    watching = watch.begin(rule.loaded, place.state)
     if place.acknowledge:
         watching.acknowledge(*(() if "all" in place.acknowledge else place.acknowledge))
     files = WatchedFiles(watching, columns, reading, place.time, place.label)

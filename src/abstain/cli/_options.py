@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,23 +17,25 @@ from abstain.cli._output import Outputs as Outputs
 from abstain.cli._output import emit as emit
 from abstain.cli._reading import Columns as Columns
 from abstain.cli._reading import Reading as Reading
+from abstain.cli._terminal import SECTIONS
 from abstain.cli._values import FILE as FILE
-from abstain.cli._values import Option, check_with, filled_by, in_one_value, option_field
+from abstain.cli._values import (
+    Option,
+    check_with,
+    filled_by,
+    in_one_value,
+    option_field,
+    with_options,
+)
 from abstain.cli._values import SavedRule as SavedRule
+
+if TYPE_CHECKING:
+    from abstain import Policy
+    from abstain.cli._labels import Classes
+    from abstain.cli._predictions import PredictionFiles, Predictions
 
 #: Far more than tell methods apart; each takes seconds.
 MOST_REPEATS = 10_000
-# The headings of help, and what stands under each.
-_SECTIONS = {
-    "What to decide": "metric metrics budget budgets target cost errors value_of_metric "
-    "confidence prior_range at_most drop_certificate methods repeats",
-    "What to watch": "every floor capacity tolerance false_alarms state close acknowledge",
-    "Columns": "scores time label target_label labels prediction positive identifier group groups "
-    "known_labels",
-    "Reading files": "labelled scale percent separator decimal encoding sheets missing validation",
-    "Method": "calibration shift estimator decision score level random_state",
-    "Output": "out audit policy report webhook title force strict as_json help",
-}
 # Fewer options are read as quickly without headings.
 _MANY = 12
 # With what a metric begins that is read from a file.
@@ -49,8 +51,8 @@ class _Grouped(click.Command):
         if len(options) < _MANY:
             super().format_options(context, formatter)
             return
-        place = {name: title for title, names in _SECTIONS.items() for name in names.split()}
-        for title in (*_SECTIONS, "Other options"):
+        place = {name: title for title, names in SECTIONS.items() for name in names.split()}
+        for title in (*SECTIONS, "Other options"):
             of_it = [one for one in options if place.get(one.name or "", "Other options") == title]
             records = [record for one in of_it if (record := one.get_help_record(context))]
             if records:
@@ -99,8 +101,6 @@ def _known_metrics(context: click.Context, parameter: click.Parameter, start: st
     return [name for name, _ in metrics.summaries() if name.startswith(start)]
 
 
-validation = click.argument("validation", type=FILE)
-batch = click.argument("batch", type=FILE)
 metric = click.option(
     "--metric",
     required=True,
@@ -209,9 +209,109 @@ class Method:
     random_state: int = filled_by(random_state, absent=0)
 
 
-def method(*names: str) -> Option:
-    """Give a command --scale, --calibration and more, handed to it as ``method``."""
-    return in_one_value(Method, "method", "scale", "calibration", *names)
+@dataclass(frozen=True)
+class Tables:
+    """The tables that a command reads, and how.
+
+    Attributes
+    ----------
+    columns : Columns
+        Which columns are what.
+    reading : Reading
+        What the user said about the files.
+    batch, validation : Path or None
+        BATCH, and the labelled one.
+    rule : SavedRule or None
+        The rule that is to be applied; its scale is the scores'.
+    method : Method
+        Where there is no rule yet, how to make one.
+    """
+
+    columns: Columns
+    reading: Reading
+    batch: Any = None
+    validation: Path | None = None
+    rule: Any = None
+    method: Method = field(default_factory=Method)
+
+    @property
+    def policy(self) -> Policy:
+        """The rule."""
+        return self.rule.loaded  # type: ignore[no-any-return]
+
+    @property
+    def inputs(self) -> tuple[Path | None, ...]:
+        """All that is read."""
+        own = () if self.rule is None else (self.rule.policy, self.rule.key_file)
+        return (*own, self.validation, self.batch)
+
+    @property
+    def _scale(self) -> dict[str, Any]:
+        return {"scale": self.method.scale} if self.rule is None else {"rule": self.policy}
+
+    def new(self, *, others: bool = False) -> Predictions:
+        """Return all rows of BATCH; with the other columns only where that is asked for."""
+        return self.files().read(others=others)
+
+    def files(self, *, stream: bool = False) -> PredictionFiles:
+        """Return the files of BATCH, to be read in parts or not."""
+        from abstain.cli._predictions import prediction_files
+
+        columns = self.columns.of_batch
+        return prediction_files(self.batch, columns, self.reading, stream=stream, **self._scale)
+
+    def labelled(self) -> Predictions:
+        """Return all rows of VALIDATION."""
+        from abstain.cli._predictions import read_validation
+
+        return read_validation(
+            Path(str(self.validation)), self.columns, self.reading, **self._scale
+        )
+
+    def classes(self, source: Predictions, needing: Iterable[str] = ()) -> Classes:
+        """Return what is known of the classes of VALIDATION; see ``classes_of``."""
+        from abstain.cli._labels import classes_of
+
+        return classes_of(source, self.columns.positive, needing=needing)
+
+
+def tables(
+    *names: str,
+    method: Sequence[str] | None = None,
+    batch: str | None = None,
+    optional: bool = False,
+    refer: bool = False,
+    stream: bool = False,
+) -> Option:
+    """Give a command its tables and the options about them, handed to it as ``tables``.
+
+    Parameters
+    ----------
+    *names : str
+        The options that say which columns are what.
+    method : sequence of str, optional
+        Beside --scale and --calibration those of how a rule is made, of commands that begin with
+        VALIDATION; the others begin with POLICY.
+    batch : str, optional
+        What help calls BATCH.
+    optional : bool
+        Whether it may be left out.
+    refer, stream : bool
+        As for ``reading``.
+    """
+    first = rule if method is None else click.argument("validation", type=FILE)
+    given = [
+        first,
+        click.argument("batch", type=FILE, required=not optional, metavar=batch),
+        columns(*names),
+        reading(refer=refer, stream=stream),
+    ]
+    fields = ["rule" if method is None else "validation", "batch", "columns", "reading"]
+    if method is not None:
+        given.append(in_one_value(Method, "method", "scale", "calibration", *method))
+        fields.append("method")
+    gathered = in_one_value(Tables, "tables", *fields, **dict.fromkeys(fields))
+    return lambda command: with_options(gathered(command), given)
 
 
 #: What --out is where rows are decided about.

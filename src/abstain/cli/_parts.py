@@ -1,27 +1,22 @@
 """Writing decisions about a stream: parts of so many rows in a folder, or one file.
 
-A part stands under a hidden name until it is whole. While one chunk is decided about, the one
-before is written and the next one read.
+A part stands under a hidden name until it is whole.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-from pyarrow import csv, parquet
 
 from abstain.arrow import DecisionColumns, ahead
 from abstain.cli._predictions import Chunk, PredictionFiles
 from abstain.cli._queue import QueueEnd, places
-from abstain.cli._writing import column_layout, text_output
+from abstain.cli._writing import column_layout
 from abstain.policy import Policy
 
 #: A few seconds of work: what is lost when a run is killed.
@@ -144,7 +139,6 @@ class Tables:
         self._sha = policy.sha256[:12]
         ours = self._made.schema
         names, self.renamed = column_layout(self._identifier, files.others, ours.names)
-        self.id_name = names[0]
         kind = pa.int64()
         if self._identifier is not None:
             kind = self._theirs.field(self._identifier).type
@@ -174,67 +168,3 @@ class Tables:
         sha = pa.repeat(self._sha, len(found))
         made = pa.table([names, *others, *ours, sha], schema=self.schema)
         return made, int(found.abstain.sum())
-
-
-class RowWriter:
-    """One file that tables are written into, one after the other, by a thread.
-
-    Parameters
-    ----------
-    temporary : Path
-        Where to write.
-    path : Path
-        What it will be called; its ending tells the format.
-    tables : Tables
-        What is written, for its schema.
-    metadata : dict
-        What a Parquet file is to say of itself.
-    """
-
-    def __init__(
-        self, temporary: Path, path: Path, tables: Tables, metadata: dict[str, Any]
-    ) -> None:
-        self._thread = ThreadPoolExecutor(1)
-        self._waiting: Future[None] | None = None
-        self._stream: Any = None
-        schema = tables.schema
-        if path.name.lower().endswith(".parquet"):
-            # Numbers that hardly come twice have no use for a dictionary, which takes time.
-            plain = [
-                field.name
-                for field in schema
-                if not pa.types.is_floating(field.type) and field.name != tables.id_name
-            ]
-            said = schema.with_metadata({"abstain": json.dumps(metadata)})
-            self._writer: Any = parquet.ParquetWriter(temporary, said, use_dictionary=plain)
-            self._write: Callable[[pa.Table], None] = self._row_groups
-        else:
-            self._stream, options = text_output(temporary, path)
-            self._writer = csv.CSVWriter(self._stream, schema, write_options=options)
-            self._write = self._writer.write_table
-
-    def _row_groups(self, table: pa.Table) -> None:
-        self._writer.write_table(table.replace_schema_metadata(self._writer.schema.metadata))
-
-    def add(self, table: pa.Table) -> None:
-        """Write a table, and return while the thread still does."""
-        self._wait()
-        self._waiting = self._thread.submit(self._write, table)
-
-    def _wait(self) -> None:
-        if self._waiting is not None:
-            self._waiting.result()
-            self._waiting = None
-
-    def __enter__(self) -> RowWriter:
-        return self
-
-    def __exit__(self, kind: Any, *_: Any) -> None:
-        try:
-            if kind is None:
-                self._wait()
-        finally:
-            self._thread.shutdown(wait=True)
-            self._writer.close()
-            if self._stream is not None:
-                self._stream.close()

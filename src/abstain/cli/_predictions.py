@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -245,13 +245,16 @@ class PredictionFiles:
             sum(counts), self.path, lap(), ", ".join(self.scores.columns),
         )  # fmt: skip
         self.say_how_read(self.files, commas=self._commas)
-        gaps = None
+        scores = pa.concat_tables([chunk.scores for chunk in chunks])
+        whole = Predictions(self, Places(self.files, counts, self.reading), table, scores)
+        found = whole
         if any(chunk.gaps is not None for chunk in chunks):
             gaps = np.concatenate(
                 [np.zeros(len(one), bool) if one.gaps is None else one.gaps for one in chunks]
             )
-        scores = pa.concat_tables([chunk.scores for chunk in chunks])
-        return _Whole(self, Places(self.files, counts, self.reading), table, scores, gaps).read()
+            found = whole.without(gaps)
+        found.remarks.update(_id_remarks(found.ids, self.columns.identifier, self.files[0]))
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,21 +265,13 @@ class Predictions:
     ----------
     of : PredictionFiles
         The files they came from, and the columns.
-    counts : tuple of int
-        How many rows each file has.
+    places : Places
+        Where each row stands, and how many rows each file has.
+    table : pyarrow.Table
+        The columns that were asked for, as they are in the files.
     scores : pyarrow.Table
         A column per class, named by it; or one column, the score of the positive class. NaN
         where a row has no score.
-    classes : list or None
-        The classes, from what ``*`` stands for in the matched columns; numbers where the labels
-        are numbers too. None for one column.
-    labels, groups, predictions, known : ndarray or None
-        The label, the group and the prediction columns, and the labels where they are known.
-    ids : pyarrow.ChunkedArray or None
-        The id column as it came.
-    others : pyarrow.Table
-        The columns that are neither scores nor the id, as they are in the files; only those that
-        were asked for.
     rows : ndarray of int or None
         The positions of these rows in the files; None where none was dropped.
     remarks : dict
@@ -284,17 +279,116 @@ class Predictions:
     """
 
     of: PredictionFiles
-    counts: tuple[int, ...]
+    places: Places
+    table: pa.Table
     scores: pa.Table
-    classes: list[Any] | None
-    labels: Any
-    ids: pa.ChunkedArray | None
-    groups: NDArray[Any] | None
-    predictions: NDArray[Any] | None
-    known: NDArray[Any] | None
-    others: pa.Table
-    rows: IntArray | None
-    remarks: dict[str, Any]
+    rows: IntArray | None = None
+    remarks: dict[str, Any] = field(default_factory=dict)
+
+    def without(self, gaps: Mask) -> Predictions:
+        """Refuse rows without a score, leave them out, or say that they are referred."""
+        known, ids = self.of.columns.known_labels, self.ids
+        if known is not None:
+            gaps = gaps & without_gaps(self._plain(known)).is_null().to_numpy()
+        count, without = int(gaps.sum()), np.flatnonzero(gaps)
+        if not count:
+            return self
+        what = (
+            f"{count:,} of {len(gaps):,} rows of {self.of.files[0]} have no score, first "
+            f"{self.places.first(without, ids)}"
+        )
+        first = without[:MOST_NAMED].tolist()
+        named = first if ids is None else [ids[row].as_py() for row in first]
+        remarks = remark_on_gaps(what, count, named, self.of.reading)
+        if self.of.reading.missing != "drop":
+            return replace(self, remarks=remarks)
+        rows = np.flatnonzero(~gaps)
+        if not len(rows):
+            raise ValueError(f"{self.of.path} has no row with a score.")
+        table, scores = self.table.take(rows), self.scores.take(rows)
+        return replace(self, table=table, scores=scores, rows=rows, remarks=remarks)
+
+    @cached_property
+    def ids(self) -> pa.ChunkedArray | None:
+        """The id column as it came."""
+        return self._column(self.of.columns.identifier, "")
+
+    @cached_property
+    def groups(self) -> NDArray[Any] | None:
+        """The group of each row."""
+        groups = self._column(self.of.columns.group, "(empty)")
+        return None if groups is None else as_text(groups.to_numpy())
+
+    @cached_property
+    def known(self) -> NDArray[Any] | None:
+        """The labels where they are known."""
+        name = self.of.columns.known_labels
+        return None if name is None else self._as_labels(without_gaps(self._plain(name)))
+
+    @cached_property
+    def predictions(self) -> NDArray[Any] | None:
+        """The predicted labels."""
+        return self._labels(self.of.columns.prediction)
+
+    @property
+    def labels(self) -> Any:
+        """The true labels."""
+        return self._labelled[0]
+
+    @property
+    def classes(self) -> list[Any] | None:
+        """The classes, from what ``*`` stands for in the matched columns; None for one column.
+
+        Numbers where the labels are numbers too.
+        """
+        return self._labelled[1]
+
+    @property
+    def others(self) -> pa.Table:
+        """The columns that are neither scores nor the id; only those that were asked for."""
+        return self.table.select(
+            [name for name in self.of.others if name in self.table.schema.names]
+        )
+
+    @cached_property
+    def _labelled(self) -> tuple[Any, list[Any] | None]:
+        return labels_and_classes(self._labels(self.of.columns.label), self.of.scores.class_names)
+
+    def _as_labels(self, column: pa.ChunkedArray) -> NDArray[Any]:
+        from_text = any(kind_of(file) != "parquet" for file in self.of.files)
+        return as_labels(column, from_text=from_text, names=self.of.scores.class_names)
+
+    def _plain(self, name: str) -> pa.ChunkedArray:
+        """Return a column; of categories what CSV has, which knows none."""
+        column = self.table.column(name)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        return column
+
+    def _labels(self, name: str | None) -> NDArray[Any] | None:
+        """Return a column of labels, which must have one in every row."""
+        if name is None:
+            return None
+        column = without_gaps(self._plain(name))
+        if column.null_count:
+            empty = np.flatnonzero(column.is_null().to_numpy())
+            empty = empty if self.rows is None else self.rows[empty]
+            raise ValueError(
+                f"{self.of.files[0]}: column {name!r} is empty in {column.null_count:,} rows, "
+                f"first {self.places.first(empty)}."
+            )
+        return self._as_labels(column)
+
+    def _column(self, name: str | None, empty: str) -> Any:
+        """Return a column as it came, with a word for what is empty; None for no column."""
+        if name is None:
+            return None
+        column = self._plain(name)
+        if column.null_count:
+            column = column.cast(pa.string()).fill_null(empty)
+        if empty and pa.types.is_string(column.type):
+            column = pc.if_else(pc.equal(column, ""), empty, column)
+        return column
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -424,100 +518,6 @@ def read_validation(path: Path, columns: Columns, reading: Reading, **known: Any
     missing: Missing = "error" if reading.missing == "error" else "drop"
     reading = replace(reading, sheets=reading.sheets[:1], missing=missing)
     return read_predictions(path, columns, reading, **known)
-
-
-@dataclass(frozen=True, eq=False)
-class _Whole:
-    """All rows as they were read, and what is made of them."""
-
-    of: PredictionFiles
-    places: Places
-    table: pa.Table
-    scores: pa.Table
-    gaps: Mask | None
-
-    def read(self) -> Predictions:
-        """Take the columns for what they are; refuse rows without a score, or drop them."""
-        columns, reading, first = self.of.columns, self.of.reading, self.of.files[0]
-        ids, known = self._column(columns.identifier, ""), None
-        table, scores, gaps, rows = self.table, self.scores, self.gaps, None
-        remarks = dict[str, Any]()
-        if columns.known_labels is not None:
-            known = without_gaps(self._plain(columns.known_labels))
-            gaps = None if gaps is None else gaps & known.is_null().to_numpy()
-        if gaps is not None and gaps.any():
-            remarks = self._gap_remarks(gaps, ids)
-            if reading.missing == "drop":
-                rows = np.flatnonzero(~gaps)
-                if not len(rows):
-                    raise ValueError(f"{self.of.path} has no row with a score.")
-                table, scores = table.take(rows), scores.take(rows)
-                ids, known = (None if part is None else part.take(rows) for part in (ids, known))
-        remarks |= _id_remarks(ids, columns.identifier, first)
-        from_text = any(kind_of(file) != "parquet" for file in self.of.files)
-        names = self.of.scores.class_names
-        labels_in = partial(as_labels, from_text=from_text, names=names)
-        labels, predictions = (
-            None if name is None else labels_in(self._of_all(name, rows))
-            for name in (columns.label, columns.prediction)
-        )
-        labels, classes = labels_and_classes(labels, names)
-        groups = self._column(columns.group, "(empty)", rows)
-        return Predictions(
-            of=self.of,
-            counts=tuple(self.places.counts),
-            scores=scores,
-            classes=classes,
-            labels=labels,
-            ids=ids,
-            groups=None if groups is None else as_text(groups.to_numpy()),
-            predictions=predictions,
-            known=None if known is None else labels_in(known),
-            others=table.select([name for name in self.of.others if name in table.column_names]),
-            rows=rows,
-            remarks=remarks,
-        )
-
-    def _plain(self, name: str, rows: IntArray | None = None) -> pa.ChunkedArray:
-        """Return a column; of categories what CSV has, which knows none."""
-        column = self.table.column(name)
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        return column if rows is None else column.take(pa.array(rows))
-
-    def _of_all(self, name: str, rows: IntArray | None) -> pa.ChunkedArray:
-        """Return a column that must have a value in every row."""
-        column = without_gaps(self._plain(name, rows))
-        if column.null_count:
-            empty = np.flatnonzero(column.is_null().to_numpy())
-            empty = empty if rows is None else rows[empty]
-            raise ValueError(
-                f"{self.of.files[0]}: column {name!r} is empty in {column.null_count:,} rows, "
-                f"first {self.places.first(empty)}."
-            )
-        return column
-
-    def _column(self, name: str | None, empty: str, rows: IntArray | None = None) -> Any:
-        """Return a column as it came, with a word for what is empty; None for no column."""
-        if name is None:
-            return None
-        column = self._plain(name, rows)
-        if column.null_count:
-            column = column.cast(pa.string()).fill_null(empty)
-        if empty and pa.types.is_string(column.type):
-            column = pc.if_else(pc.equal(column, ""), empty, column)
-        return column
-
-    def _gap_remarks(self, gaps: Mask, ids: pa.ChunkedArray | None) -> dict[str, Any]:
-        """Refuse rows without a score, or say what becomes of them."""
-        count, rows = int(gaps.sum()), np.flatnonzero(gaps)
-        where = self.places.first(rows, ids)
-        what = (
-            f"{count:,} of {len(gaps):,} rows of {self.of.files[0]} have no score, first {where}"
-        )
-        first = rows[:MOST_NAMED].tolist()
-        named = first if ids is None else [ids[row].as_py() for row in first]
-        return remark_on_gaps(what, count, named, self.of.reading)
 
 
 def _id_remarks(ids: pa.ChunkedArray | None, name: str | None, file: Path) -> dict[str, Any]:

@@ -24,26 +24,16 @@ if TYPE_CHECKING:
     "abstain run validation.csv batch.csv --label ill --scores p_ill "
     "--metric sensitivity@specificity=0.9 --budget 0.15 --out decisions.csv --report report.html"
 )
-@option.validation
-@option.batch
 @goal_options
-@option.columns("scores", "label", "positive", "identifier", "group", "known_labels")
-@option.reading(refer=True, stream=True)
-@option.method("shift", "decision", "score", "level", "random_state")
+@option.tables(
+    "scores", "label", "positive", "identifier", "group", "known_labels",
+    method=("shift", "decision", "score", "level", "random_state"), refer=True, stream=True,
+)  # fmt: skip
 @option.outputs(
     "sort", "policy", "key_file", "report", "audit", "force", "strict", "as_json",
     out=option.DECISIONS,
 )  # fmt: skip
-def run(
-    validation: Path,
-    batch: Path,
-    *,
-    goal: Goal,
-    columns: option.Columns,
-    reading: option.Reading,
-    method: option.Method,
-    outputs: option.Outputs,
-) -> None:
+def run(*, goal: Goal, tables: option.Tables, outputs: option.Outputs) -> None:
     """Choose which rows of BATCH go to a person.
 
     VALIDATION is a table (CSV, Excel or Parquet) of scores with true labels, BATCH one of scores
@@ -53,33 +43,29 @@ def run(
     """
     from abstain.cli._streaming import is_streamed
 
-    inputs = (validation, batch, outputs.key_file)
+    inputs = (*tables.inputs, outputs.key_file)
     whole = {
         "--report": outputs.report,
-        "--known-labels": columns.known_labels,
+        "--known-labels": tables.columns.known_labels,
         "--audit": outputs.audit,
     }
-    if is_streamed(batch, reading.stream, outputs, whole):
+    if is_streamed(tables.batch, tables.reading.stream, outputs, whole):
         outputs.check_stream(*inputs)
-        _streamed(validation, batch, goal, columns, reading, method, outputs)
+        _streamed(tables, goal, outputs)
         return
     outputs.check(*inputs)
-    parameters = goal.parameters() | asdict(method)
+    parameters = goal.parameters() | asdict(tables.method)
 
-    from abstain.cli._predictions import read_predictions, read_validation
     from abstain.cli._summary import facts, lines
     from abstain.cli._writing import save_decisions
 
     key = signing_key(outputs.key_file)
-    source = read_validation(validation, columns, reading, scale=method.scale)
-    new = read_predictions(
-        batch, columns.of_batch, reading, scale=method.scale, others=outputs.out is not None
-    )
-    abstainer = _fitted(source, goal, columns.positive, parameters)
+    source, new = tables.labelled(), tables.new(others=outputs.out is not None)
+    abstainer = _fitted(source, tables, goal, parameters)
     classes = abstainer.classes_
     told = new.unscored_and_known(classes) | new.audited(outputs.audit, key)
     decisions = abstainer.decide(new.scores_for(classes), **told)
-    decisions = replace(decisions, policy=_with_columns(decisions.policy, columns))
+    decisions = replace(decisions, policy=_with_columns(decisions.policy, tables.columns))
     found = facts(decisions) | new.remarks
     _stop_short(found, lines(found), goal, outputs)
     page = None if outputs.report is None else page_about(decisions, new, source)
@@ -113,29 +99,19 @@ def _stop_short(
 
 
 def _fitted(
-    source: Predictions, goal: Goal, positive: str | None, parameters: dict[str, Any]
+    source: Predictions, tables: option.Tables, goal: Goal, parameters: dict[str, Any]
 ) -> Abstainer:
     from abstain import Abstainer
-    from abstain.cli._labels import classes_of
 
-    classes = classes_of(source, positive, needing=goal.of_positive())
+    classes = tables.classes(source, goal.of_positive())
     abstainer = Abstainer(**parameters, positive=classes.positive)
     return abstainer.fit(source.scores, source.labels, classes=classes.columns)
 
 
-def _streamed(
-    validation: Path,
-    batch: Path,
-    goal: Goal,
-    columns: option.Columns,
-    reading: option.Reading,
-    method: option.Method,
-    outputs: option.Outputs,
-) -> None:
+def _streamed(tables: option.Tables, goal: Goal, outputs: option.Outputs) -> None:
     """Do the same about rows that are never in memory all at once."""
     from threading import Lock
 
-    from abstain.cli._predictions import prediction_files, read_validation
     from abstain.cli._streaming import (
         StreamChoice,
         StreamedRun,
@@ -145,54 +121,47 @@ def _streamed(
     )
     from abstain.cli._tables import found_files
 
-    parameters, key = goal.parameters() | asdict(method), signing_key(outputs.key_file)
-    stream = prediction_files(batch, columns.of_batch, reading, scale=method.scale, stream=True)
+    parameters, key = goal.parameters() | asdict(tables.method), signing_key(outputs.key_file)
+    stream, missing = tables.files(stream=True), tables.reading.missing
 
     def choose() -> StreamChoice:
-        source = read_validation(validation, columns, reading, scale=method.scale)
-        abstainer = _fitted(source, goal, columns.positive, parameters)
+        abstainer = _fitted(tables.labelled(), tables, goal, parameters)
         # Merged in any order the summary is the same.
         summaries: list[Any] = []
 
         def look(scores: Any, gaps: bool, _: int) -> None:
-            part = abstainer.summarise(scores, missing=reading.missing if gaps else "error")
+            part = abstainer.summarise(scores, missing=missing if gaps else "error")
             with merging:
                 summaries[:] = [summaries[0].merge(part) if summaries else part]
 
         merging = Lock()
         seen = first_pass(stream, abstainer.classes_, look)
-        policy = _with_columns(abstainer.decide_summary(summaries[0]), columns)
+        policy = _with_columns(abstainer.decide_summary(summaries[0]), tables.columns)
         chosen = choice_of(policy, seen)
         _stop_short(chosen.found, stream_lines(chosen.found), goal, outputs)
         return chosen
 
-    StreamedRun(stream, outputs, tuple(found_files(validation)), key).run(choose)
+    StreamedRun(stream, outputs, tuple(found_files(Path(str(tables.validation)))), key).run(choose)
 
 
 @option.command(
     "abstain report triage.json batch.csv --validation validation.csv "
     "--scores p_ill --label ill --out report.html"
 )
-@option.rule
-@option.batch
 @click.option(
     "--validation",
     type=option.FILE,
     help="The labelled table the rule was made on: the page then says what moved and how far to "
     "trust it.",
 )
-@option.columns("scores", "label", "identifier", "group")
-@option.reading(refer=True)
+@option.tables("scores", "label", "identifier", "group", refer=True)
 @click.option("--title", help="The page's title.")
 @option.random_state
 @option.outputs("card", "force", "as_json", out="Where to write the page.", default="report.html")
 def report(
-    rule: option.SavedRule,
-    batch: Path,
     *,
     validation: Path | None,
-    columns: option.Columns,
-    reading: option.Reading,
+    tables: option.Tables,
     title: str | None,
     random_state: int,
     outputs: option.Outputs,
@@ -202,27 +171,18 @@ def report(
     One HTML file that needs no network: the answer, a budget slider, what moved, how far to
     trust it, who is referred. With --json the facts of the page are printed as well.
     """
-    outputs.check(rule.policy, batch, validation, rule.key_file, table=False)
+    tables = replace(tables, validation=validation)
+    outputs.check(*tables.inputs, table=False)
 
     from abstain._files import landing
-    from abstain.cli._predictions import read_predictions, read_validation
 
-    policy = rule.load()
-    new = read_predictions(batch, columns.of_batch, reading, rule=policy)
-    source = None
-    if validation is not None:
-        source = read_validation(validation, columns, reading, rule=policy)
+    policy, new = tables.policy, tables.new()
+    source = None if validation is None else tables.labelled()
     told = new.unscored_and_known(policy.classes)
     decisions = policy.apply(new.scores_for(policy.classes), **told)
     options: dict[str, Any] = {} if title is None else {"title": title}
-    page = page_about(
-        decisions,
-        new,
-        source,
-        inputs=(rule.policy,),
-        random_state=random_state,
-        **options,
-    )
+    inputs = (tables.rule.policy,)
+    page = page_about(decisions, new, source, inputs=inputs, random_state=random_state, **options)
     with landing() as place:
         page.save(place(Path(str(outputs.out))))
         if outputs.card is not None:

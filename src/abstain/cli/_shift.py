@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,21 +11,9 @@ from abstain.cli._terminal import in_a_line, spelled
 
 
 @option.command("abstain shift validation.csv batch.csv --label ill --scores p_ill")
-@option.validation
-@option.batch
-@option.columns("scores", "label", "positive")
-@option.reading()
-@option.method("shift")
+@option.tables("scores", "label", "positive", method=("shift",))
 @option.outputs("as_json")
-def shift(
-    validation: Path,
-    batch: Path,
-    *,
-    columns: option.Columns,
-    reading: option.Reading,
-    method: option.Method,
-    outputs: option.Outputs,
-) -> None:
+def shift(*, tables: option.Tables, outputs: option.Outputs) -> None:
     """Say how the class proportions moved from VALIDATION to BATCH.
 
     VALIDATION is a table (CSV, Excel or Parquet) of scores with true labels, BATCH one of scores
@@ -34,17 +21,15 @@ def shift(
     and whether a shift of the proportions explains what changed.
     """
     from abstain.cli._calibrate import Basis
-    from abstain.cli._labels import classes_of
-    from abstain.cli._predictions import read_predictions, read_validation
     from abstain.shift import get, shift_facts
 
+    method = tables.method
     try:
         get(method.shift)
     except ValueError as error:
         raise click.BadParameter(spelled(error), param_hint="'--shift'") from error
-    source = read_validation(validation, columns, reading, scale=method.scale)
-    new = read_predictions(batch, columns.of_batch, reading, scale=method.scale)
-    basis = Basis.of(source, new, classes_of(source, columns.positive), method)
+    source, new = tables.labelled(), tables.new()
+    basis = Basis.of(source, new, tables.classes(source), method)
     estimator, names = basis.evidence.estimator, basis.order.classes.tolist()
     before, now = estimator.source_priors_, basis.evidence.proportions(method.level)
     moved = shift_facts(basis.labelled, basis.summary, names, before, now.values)
@@ -117,27 +102,16 @@ def _meaning(shifted: bool, fits: bool) -> str:
     "abstain estimate validation.csv batch.csv --label ill --scores p_ill "
     "--metric accuracy --metric auroc --metric f1"
 )
-@option.validation
-@option.batch
 @option.metrics(
     required=True,
     help="What to estimate, e.g. accuracy, auroc, kappa:quadratic; may be given several times. "
     "`abstain metrics` lists them.",
 )
-@option.columns("scores", "label", "positive", "prediction")
-@option.reading()
-@option.method("shift", "level", "random_state")
+@option.tables(
+    "scores", "label", "positive", "prediction", method=("shift", "level", "random_state")
+)
 @option.outputs("strict", "as_json")
-def estimate(
-    validation: Path,
-    batch: Path,
-    *,
-    metrics: tuple[Any, ...],
-    columns: option.Columns,
-    reading: option.Reading,
-    method: option.Method,
-    outputs: option.Outputs,
-) -> None:
+def estimate(*, metrics: tuple[Any, ...], tables: option.Tables, outputs: option.Outputs) -> None:
     """Estimate how well a model does on BATCH, without its labels; nothing is withheld.
 
     VALIDATION is a table (CSV, Excel or Parquet) of scores with true labels, BATCH one of scores
@@ -148,13 +122,10 @@ def estimate(
     import numpy as np
 
     from abstain import estimate as estimated
-    from abstain.cli._labels import classes_of
-    from abstain.cli._predictions import read_predictions, read_validation
 
-    source = read_validation(validation, columns, reading, scale=method.scale)
-    new = read_predictions(batch, columns.of_batch, reading, scale=method.scale)
+    method, source, new = tables.method, tables.labelled(), tables.new()
     needing = (f"--metric {metric.name}" for metric in metrics if metric.of_positive)
-    classes = classes_of(source, columns.positive, needing=needing)
+    classes = tables.classes(source, needing)
     found = estimated(
         source.scores,
         source.labels,

@@ -10,7 +10,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -26,13 +26,13 @@ from abstain._numerics import rate_bar
 from abstain.arrow import RowSample, ahead, sample_decisions
 from abstain.cli._kept_run import KeptRun, file_facts
 from abstain.cli._output import Outputs, emit, heard_warnings, manifest_path, wrote
-from abstain.cli._parts import Part, RowWriter, Tables, part_chunks, parts_of
+from abstain.cli._parts import Part, Tables, part_chunks, parts_of
 from abstain.cli._predictions import Chunk, PredictionFiles
 from abstain.cli._queue import Queue, QueueEnd
 from abstain.cli._summary import facts, lines
 from abstain.cli._tables import found_files
 from abstain.cli._terminal import in_a_line, say
-from abstain.cli._writing import manifest_of, say_renamed, write_json
+from abstain.cli._writing import manifest_of, say_renamed, write_json, writing
 from abstain.exceptions import AssumptionWarning, RepairWarning, warn_user
 from abstain.policy import Policy
 
@@ -430,8 +430,10 @@ class StreamedRun:
                     if part.name in done:
                         continue
                     path = kept.folder / part.name
-                    with landing() as place, RowWriter(place(path), path, tables, metadata) as to:
-                        rows, withheld = _write_part(tables, part, chunks, to, advance)
+                    with landing() as place:
+                        to = writing(place(path), path, tables.schema, metadata)
+                        with to as write:
+                            rows, withheld = _write_part(tables, part, chunks, write, advance)
                     done[part.name] = kept.finish(
                         part.name,
                         rows=rows,
@@ -461,13 +463,14 @@ class StreamedRun:
         out, rows, withheld = self.outputs.out, 0, 0
         with landing() as place:
             with ExitStack() as stack:
-                to = None
+                write = None
                 if out is not None:
-                    to = stack.enter_context(RowWriter(place(out), out, tables, manifest))
+                    to = writing(place(out), out, tables.schema, manifest)
+                    write = stack.enter_context(to)
                 advance = stack.enter_context(rate_bar("deciding", sum(chosen.counts)))
                 for part in parts_of(self.stream.files, chosen.counts, whole=True):
                     for _, chunks in part_chunks(self.stream, [part]):
-                        some, count = _write_part(tables, part, chunks, to, advance)
+                        some, count = _write_part(tables, part, chunks, write, advance)
                         rows, withheld = rows + some, withheld + count
             found = with_counts(chosen.found, withheld, rows)
             if out is not None:
@@ -509,15 +512,20 @@ def _write_part(
     tables: Tables,
     part: Part,
     chunks: Iterator[Chunk],
-    to: RowWriter | None,
+    write: Callable[[pa.Table], None] | None,
     advance: Callable[[int], None],
 ) -> tuple[int, int]:
-    """Decide about the rows of a part and write them; return how many, and how many withheld."""
+    """Decide about the rows of a part and write them; return how many, and how many withheld.
+
+    While one chunk is written the next one is decided about, and the one behind it read.
+    """
     rows = withheld = 0
-    for chunk in chunks:
-        table, count = tables.of(chunk, part.number + chunk.begin - part.begin)
-        if to is not None:
-            to.add(table)
-        rows, withheld = rows + table.num_rows, withheld + count
-        advance(len(chunk))
+    number = part.number - part.begin
+    decided = ((*tables.of(chunk, number + chunk.begin), len(chunk)) for chunk in chunks)
+    with closing(ahead(decided, depth=1)) as made:
+        for table, count, n_read in made:
+            if write is not None:
+                write(table)
+            rows, withheld = rows + table.num_rows, withheld + count
+            advance(n_read)
     return rows, withheld

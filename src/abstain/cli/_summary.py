@@ -130,22 +130,7 @@ def lines(found: dict[str, Any]) -> list[str]:
     if found["withhold"]["kind"] == "interval" and found["withheld"]:
         # Else it is what the metric says; of a window people expect the highest scores.
         result.append(f"{found['refers']}; those above it are kept")
-    result.append(found["predicts"])
-    if found["estimate"] is None:
-        result.append(
-            f"Not estimated: {found['metric']} is the policy maker's own metric, which the "
-            f"command line does not know"
-        )
-    else:
-        result.append(f"Estimated {found['metric']}")
-        for moment in ("before", "after"):
-            result.append(f"  {moment:<6}  {estimated(found['estimate'][moment])}")
-    other = found["before_as_most_probable"]
-    if other is not None:
-        result.append(
-            f"  Before is with the predictions of this rule; predicted as the most probable class "
-            f"it would be {number(other['value'])}"
-        )
+    result += [found["predicts"], *_estimates(found)]
     result += target_lines(found["asked"], found["reached"])
     if found["operating_point"] is not None:
         result += ["", *operating_lines(found["operating_point"])]
@@ -161,6 +146,25 @@ def lines(found: dict[str, Any]) -> list[str]:
         for name in likely if len(likely) > 1 else ():
             before, after = (estimated(each[name][moment]) for moment in ("before", "after"))
             result.append(f"  If {_IF[name]}: before {before}, after {after}")
+    return result
+
+
+def _estimates(found: dict[str, Any]) -> list[str]:
+    """Return the metric before and after abstaining as lines."""
+    if found["estimate"] is None:
+        return [
+            f"Not estimated: {found['metric']} is the policy maker's own metric, which the "
+            f"command line does not know"
+        ]
+    result = [f"Estimated {found['metric']}"]
+    for moment in ("before", "after"):
+        result.append(f"  {moment:<6}  {estimated(found['estimate'][moment])}")
+    other = found["before_as_most_probable"]
+    if other is not None:
+        result.append(
+            f"  Before is with the predictions of this rule; predicted as the most probable class "
+            f"it would be {number(other['value'])}"
+        )
     return result
 
 

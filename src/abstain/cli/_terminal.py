@@ -126,39 +126,23 @@ def plain_logs() -> Iterator[None]:
         logger.setLevel(before)
 
 
+#: The headings of help, and the options that stand under each.
+SECTIONS = {
+    "What to decide": "metric metrics budget budgets target cost errors value_of_metric "
+    "confidence prior_range at_most drop_certificate methods repeats",
+    "What to watch": "every floor capacity tolerance false_alarms state close acknowledge",
+    "Columns": "scores time label target_label labels prediction positive identifier group groups "
+    "known_labels",
+    "Reading files": "labelled scale percent separator decimal encoding sheets missing validation",
+    "Method": "calibration shift estimator decision score level random_state",
+    "Output": "out audit policy report webhook title force strict as_json help",
+}
 # The arguments of the library that an option of the same name stands for.
-OPTIONS = (
-    "at_most",
-    "audit",
-    "budget",
-    "calibration",
-    "capacity",
-    "confidence",
-    "cost",
-    "decision",
-    "errors",
-    "every",
-    "false_alarms",
-    "floor",
-    "level",
-    "methods",
-    "metric",
-    "missing",
-    "positive",
-    "prediction",
-    "prior_range",
-    "random_state",
-    "repeats",
-    "scale",
-    "score",
-    "shift",
-    "target",
-    "time",
-    "tolerance",
-    "value_of_metric",
-)
+_WHOLE = (SECTIONS[title] for title in ("What to decide", "What to watch", "Method"))
+OPTIONS = tuple(" ".join((*_WHOLE, "audit missing positive prediction scale time")).split())
 _NAMES = {name: f"--{name.replace('_', '-')}" for name in OPTIONS} | {
     "abstain": "--cost",
+    "budgets": "--budget",
     "classes": "the names of the score columns",
     "groups": "the column of --group",
     "ids": "the column of --id",

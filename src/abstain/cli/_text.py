@@ -21,7 +21,8 @@ from typing import Any, cast
 import pyarrow as pa
 from pyarrow import csv as arrow
 
-from abstain.cli._archives import unpacked, version_of
+from abstain._files import version_of
+from abstain.cli._archives import unpacked
 from abstain.cli._header import checked_names
 from abstain.cli._reading import Reading
 

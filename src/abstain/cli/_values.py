@@ -8,7 +8,7 @@ is read from a file, too: a command line is no place for one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property, wraps
 from pathlib import Path
@@ -36,7 +36,7 @@ def filled_by(option: Option, *, absent: Any = None) -> Any:
     return field(default=absent, metadata={"option": option})
 
 
-def in_one_value(kind: type[Any], name: str, *chosen: str, **own: Option) -> Option:
+def in_one_value(kind: type[Any], name: str, *chosen: str, **own: Option | None) -> Option:
     """Give a command options, and hand them to it as one frozen value.
 
     Parameters
@@ -48,7 +48,7 @@ def in_one_value(kind: type[Any], name: str, *chosen: str, **own: Option) -> Opt
     *chosen : str
         The fields that the command has, in the order of its help; all when none is named.
     **own : callable
-        For fields whose option differs from command to command.
+        For fields whose option differs from command to command; None of what is there already.
     """
     known = {one.name: one.metadata["option"] for one in fields(kind) if one.metadata} | own
     options = {one: known[one] for one in chosen or known}
@@ -59,12 +59,16 @@ def in_one_value(kind: type[Any], name: str, *chosen: str, **own: Option) -> Opt
             value = kind(**{field: given.pop(field) for field in options})
             return command(*arguments, **{name: value}, **given)
 
-        result: Callable[..., Any] = collected
-        for option in reversed([*options.values()]):
-            result = option(result)
-        return result
+        return with_options(collected, [one for one in options.values() if one is not None])
 
     return give
+
+
+def with_options(command: Callable[..., Any], options: Sequence[Option]) -> Callable[..., Any]:
+    """Give a command options, in the order of its help."""
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def check_with(
@@ -131,8 +135,9 @@ class SavedRule:
         """The secret."""
         return signing_key(self.key_file)
 
-    def load(self) -> Policy:
-        """Return the rule, once its signature was checked."""
+    @cached_property
+    def loaded(self) -> Policy:
+        """The rule, once its signature was checked."""
         from abstain import Policy
 
         return Policy.load(self.policy, key=self.key)

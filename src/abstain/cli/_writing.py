@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,7 +74,7 @@ def save_decisions(
         names, others = names.take(left), others.take(left)
     if path.suffix.lower() in (".parquet", ".xlsx"):
         others = _typed(others)
-    digits = EXACT if path.suffix.lower() == ".parquet" else _digits(decisions)
+    digits = EXACT if path.suffix.lower() == ".parquet" else digits_of(decisions)
     table, renamed = decision_table(
         decisions, names, rows.of.columns.identifier, others, digits=digits
     )
@@ -101,11 +102,11 @@ def save_table(
         if isinstance(source, Path):  # no table, such as a rule
             files.append((source, None))
         else:
-            files += zip(source.files, source.counts, strict=True)
+            files += zip(source.files, source.places.counts, strict=True)
     inputs = [{"file": str(file), "sha256": sha256_of(file), "rows": rows} for file, rows in files]
     manifest = manifest_of(inputs, **facts)
     temporary = place(path)
-    _write(temporary, path, table, manifest)
+    write_table(temporary, path, table, manifest)
     output = {"file": path.name, "rows": table.num_rows, "sha256": sha256_of(temporary)}
     write_json(place(manifest_path(path)), {**manifest, "output": output})
 
@@ -193,28 +194,7 @@ def column_layout(
     return [first, *others, *map(own, [*ours, "policy"])], renamed
 
 
-def write_decisions(
-    path: Path,
-    decisions: Decisions,
-    *,
-    id_name: str = "row",
-    place: Callable[[Path], Path] | None = None,
-) -> None:
-    """Write decisions about rows that came from no file."""
-    names = pa.array(np.arange(len(decisions)))
-    nothing = pa.table({})
-    table, _ = decision_table(decisions, names, id_name, nothing, digits=_digits(decisions))
-    _write(path if place is None else place(path), path, table)
-
-
-def write_columns(
-    path: Path, columns: Mapping[str, Any], *, place: Callable[[Path], Path] | None = None
-) -> None:
-    """Write named columns; into the file that ``place`` gives, to land with others."""
-    _write(path if place is None else place(path), path, pa.table(dict(columns)))
-
-
-def _digits(decisions: Decisions) -> int:
+def digits_of(decisions: Decisions) -> int:
     """Return how many significant digits to write: the fewest that reproduce the decisions.
 
     Of 6, 9 or 12 those with which the written probabilities give the same predictions, and tell
@@ -252,28 +232,50 @@ def _significant(values: FloatArray, digits: int) -> FloatArray:
     return rounded
 
 
-def _write(
+def write_table(
     temporary: Path, path: Path, table: pa.Table, manifest: dict[str, Any] | None = None
 ) -> None:
-    """Write a table in the format of the path's ending."""
+    """Write a table in the format of the ending of the path that it will have."""
+    if path.name.lower().endswith(".xlsx"):
+        write_sheet(temporary, table, called=path)
+        return
+    with writing(temporary, path, table.schema, manifest) as write:
+        write(table)
+
+
+@contextmanager
+def writing(
+    temporary: Path, path: Path, schema: pa.Schema, manifest: dict[str, Any] | None
+) -> Iterator[Callable[[pa.Table], None]]:
+    """Give what writes tables into one file, one after the other.
+
+    Parameters
+    ----------
+    temporary : Path
+        Where to write.
+    path : Path
+        What it will be called; its ending tells the format, but for workbooks.
+    schema : pyarrow.Schema
+        Of the tables, whose first column names the rows.
+    manifest : dict or None
+        What a Parquet file is to say of itself.
+    """
     name = path.name.lower()
     if name.endswith(".parquet"):
-        if manifest is not None:
-            table = table.replace_schema_metadata({"abstain": json.dumps(manifest)})
-        parquet.write_table(table, temporary)
-    elif name.endswith(".xlsx"):
-        write_sheet(temporary, table, called=path)
-    else:
-        stream, options = text_output(temporary, path)
-        with stream:
-            csv.write_csv(table, stream, options)
-
-
-def text_output(temporary: Path, path: Path) -> tuple[Any, csv.WriteOptions]:
-    """Open a text file that will be called so, packed or not, and say what separates columns."""
-    name = path.name.lower()
-    stream = pa.output_stream(str(temporary), compression="gzip" if name.endswith(".gz") else None)
-    return stream, csv.WriteOptions(delimiter="\t" if name.endswith(".tsv") else ",")
+        told = None if manifest is None else {"abstain": json.dumps(manifest)}
+        # Numbers that hardly come twice have no use for a dictionary, which takes time.
+        often = [one.name for one in [*schema][1:] if not pa.types.is_floating(one.type)]
+        said = schema.with_metadata(told)
+        with parquet.ParquetWriter(temporary, said, use_dictionary=often) as file:
+            yield lambda table: file.write_table(table.replace_schema_metadata(told))
+        return
+    packed = "gzip" if name.endswith(".gz") else None
+    options = csv.WriteOptions(delimiter="\t" if name.endswith(".tsv") else ",")
+    with (
+        pa.output_stream(str(temporary), compression=packed) as stream,
+        csv.CSVWriter(stream, schema, write_options=options) as text,
+    ):
+        yield text.write_table
 
 
 def _typed(table: pa.Table) -> pa.Table:
