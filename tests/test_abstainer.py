@@ -189,7 +189,7 @@ def test_certain_probabilities_are_allowed(clinic):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"budget": None}, "Pass exactly one of `budget`, `target`, `cost`; got none"),
+        ({"budget": None}, "Pass exactly one of `budget`, `target`, `cost`, `arms`; got none"),
         ({"cost": Cost(0.1)}, "got budget and cost"),
         ({"budget": 1.0}, r"`budget` must be a fraction in \[0, 1\)"),
         ({"metric": "auroc:3"}, "takes no argument"),

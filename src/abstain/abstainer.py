@@ -27,6 +27,7 @@ from abstain._inputs import (
     check_same_length,
     check_sample_weight,
     check_seed,
+    group_codes,
     on_device,
     read_labelled,
     read_scores,
@@ -38,7 +39,14 @@ from abstain._numerics import Parameters, clone, raise_not_fitted
 from abstain._summariser import Summariser
 from abstain.audit import Audit, AuditedRows, SelectedLabels
 from abstain.calibration import Calibrator
-from abstain.certificates import check_confidence, check_prior_range, split_for_certificate
+from abstain.certificates import (
+    CONFIDENCE,
+    check_arms,
+    check_confidence,
+    check_prior_range,
+    rates_of,
+    split_for_certificate,
+)
 from abstain.deciding import (
     Batch,
     Given,
@@ -46,6 +54,7 @@ from abstain.deciding import (
     Proof,
     calibrated,
     calibrated_apart,
+    check_order_kept,
     decide,
     warn_of,
     warn_of_scale,
@@ -79,12 +88,22 @@ class Abstainer(Parameters):
         ``{"sensitivity": 0.85, "specificity": 0.80}``, which share one decision threshold.
     cost : Cost, optional
         Withhold where a person is cheaper than the mistake to be expected. Exactly one of
-        ``budget``, ``target`` and ``cost`` is given; or a target and the budget that caps it.
+        ``budget``, ``target``, ``cost`` and ``arms`` is given; or a target and the budget that
+        caps it.
+    arms : dict, optional
+        Promises to prove: ``npv`` or ``sensitivity`` of those released, ``ppv`` or ``specificity``
+        of those acted on, such as ``{"npv": 0.998, "ppv": 0.9}``. As many are released (predicted
+        to be negative) and acted on (positive) as the labels prove it for; the others go to a
+        person, all where nothing can be promised. Here a sensitivity is of all the positive: the
+        share that is not released unseen; a specificity the share of the negative not acted on.
     confidence : float, optional
-        Prove it: half of the labelled data is held out to certify the rule, and with a target
-        the smallest abstention is returned that they certify with this confidence.
+        Prove it: with a target the smallest abstention is returned that the labels certify with
+        this confidence. All labels count for a sensitivity and a specificity; for other targets,
+        and to certify a budget, half of them are held out. Arms always are proved, with 0.95
+        where it is not given.
     prior_range : pair, optional
-        The range of class proportions for a certificate that depends on them.
+        The range of class proportions for what depends on them, as an npv and a ppv do: the
+        lowest and the highest of the positive class.
     score : str or callable, optional
         Withhold by a metric-agnostic score of uncertainty instead, such as
         ``"max-probability"``; the metric is then only estimated. ``"class-thresholds"`` are
@@ -162,6 +181,7 @@ class Abstainer(Parameters):
         budget: float | None = None,
         target: float | dict[str, float] | None = None,
         cost: Cost | None = None,
+        arms: dict[str, float] | None = None,
         confidence: float | None = None,
         prior_range: tuple[ArrayLike, ArrayLike] | None = None,
         score: str | Callable[..., FloatArray] | None = None,
@@ -177,6 +197,7 @@ class Abstainer(Parameters):
         self.budget = budget
         self.target = target
         self.cost = cost
+        self.arms = arms
         self.confidence = confidence
         self.prior_range = prior_range
         self.score = score
@@ -195,6 +216,7 @@ class Abstainer(Parameters):
         sample_weight: ArrayLike | None = None,
         *,
         classes: Sequence[Any] | NDArray[Any] | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Calibrate on labelled validation data.
 
@@ -211,6 +233,9 @@ class Abstainer(Parameters):
         classes : sequence, optional
             The label of each column of an array, of two the positive one last (unless
             ``positive`` is given); the sorted distinct labels when not given.
+        groups : array-like of shape (n,), optional
+            The group of each row. What ``arms`` promise is then proved in every group, with the
+            same thresholds for all, as the group of a new row need not be known.
 
         Returns
         -------
@@ -226,10 +251,10 @@ class Abstainer(Parameters):
         self._check_classes(metric, len(columns))
         for what in self._of_positive(metric):
             given.order.need_positive(what)
-        certifying = None
-        if self.confidence is not None:
+        certifying, every = None, self.arms is not None or bool(rates_of(metric, self.target))
+        if self._proves:
             fitting, held = split_for_certificate(
-                codes, classes=columns, weight=weight, seed=check_seed(self.random_state)
+                rows.logits, codes, classes=columns, weight=weight, apart=not every
             )
             certifying = rows.part(held), codes[held]
             rows, codes = rows.part(fitting), codes[fitting]
@@ -251,9 +276,12 @@ class Abstainer(Parameters):
         self._labelled = labelled
         self._source = labelled.compact()
         self._certifying: LabelledSummary | None = None
+        self._groups = None if groups is None else self._by_group(groups, len(given.codes))
         if certifying is not None:
             proba = both_columns(picked.compact_checked(certifying[0]))
             self._certifying = LabelledSummary(proba, certifying[1], None)
+            if every:
+                check_order_kept(certifying[0].logits, proba)
         return self
 
     def decide(
@@ -456,8 +484,9 @@ class Abstainer(Parameters):
     def _given(self, selection: Selection) -> Given:
         """Return what a decision is made from, for a selection among the rows of a batch."""
         proof = None
-        if self._certifying is not None and self.confidence is not None:
-            proof = Proof(self._certifying, self.confidence, self.prior_range)
+        if self._certifying is not None:
+            sure = CONFIDENCE if self.confidence is None else self.confidence
+            proof = Proof(self._certifying, sure, self.prior_range, self._groups)
         return Given(
             self._labelled,
             shift.get(self.shift),
@@ -520,7 +549,20 @@ class Abstainer(Parameters):
             cost=self.cost,
             score=self.score,
             decision=self.decision,
+            arms=self.arms,
         )
+
+    @property
+    def _proves(self) -> bool:
+        return self.confidence is not None or self.arms is not None
+
+    def _by_group(self, groups: ArrayLike, n_rows: int) -> IntArray:
+        """Return the group of each labelled row as a number."""
+        if self.arms is None:
+            raise ArgumentError(
+                "`groups` of labelled rows are for what `arms` promise in each of them.", "groups"
+            )
+        return group_codes(groups, n_rows=n_rows)[1]
 
     def _variance(
         self, score_samples: Iterable[ArrayLike], roles: RowRoles, ratios: FloatArray
@@ -545,6 +587,8 @@ class Abstainer(Parameters):
         goals = {} if self.target is None else goals_of(self.target, metric)
         if metric.of_positive:
             yield f"`metric` {metric.name!r} is of the positive class"
+        if self.arms is not None:
+            yield "`arms` release the negative class and act on the positive one"
         for name, goal in goals.items():
             if goal.metric.of_positive:
                 yield f"`target` {name!r} is of the positive class"
@@ -569,15 +613,23 @@ class Abstainer(Parameters):
             )
         if self.cost is not None:
             self.cost.check_n_classes(n_classes)
+        if self.arms is not None and n_classes != 2:
+            raise ArgumentError(
+                f"`arms` are for two classes; the scores have {n_classes}. Join classes first.",
+                "arms",
+            )
         check_prior_range(self.prior_range, n_classes)
 
     def _check_parameters(self, metric: Metric) -> None:
-        self._selection.check(metric)
+        selection = self._selection
+        selection.check(metric)
+        if selection.arms is not None:
+            check_arms(selection.arms, self.prior_range)
         if self.confidence is not None:
             check_confidence(self.confidence)
             if self.budget is not None and self.target is not None:
                 raise ArgumentError("`budget` caps no target that is certified.", "budget")
-        elif self.prior_range is not None:
+        elif self.prior_range is not None and self.arms is None:
             raise ArgumentError(
                 "`prior_range` is for a certificate; pass `confidence` with it.",
                 "prior_range",

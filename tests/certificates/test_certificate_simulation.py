@@ -29,11 +29,13 @@ def true_rates(policy):
     return sensitivity, specificity
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("target_rate", [0.3, 0.08], ids=["no shift", "shift"])
-def test_a_certified_target_fails_no_more_often_than_it_may(target_rate):
+@pytest.mark.parametrize(
+    ("target_rate", "repeats"),
+    [(0.3, 12), *(pytest.param(rate, 400, marks=pytest.mark.slow) for rate in (0.3, 0.08))],
+)
+def test_a_certified_target_fails_no_more_often_than_it_may(target_rate, repeats):
     rng = np.random.default_rng(1)
-    goals, confidence, repeats = {"sensitivity": 0.9, "specificity": 0.9}, 0.9, 400
+    goals, confidence = {"sensitivity": 0.9, "specificity": 0.9}, 0.9
     failures, found, withheld, margins = 0, 0, [], []
     for _ in range(repeats):
         scores, y = sample(2_000, 0.3, rng)
@@ -62,7 +64,9 @@ def test_a_certified_target_fails_no_more_often_than_it_may(target_rate):
     )
     # Three standard deviations above the error allowed.
     assert failures <= repeats * 0.1 + 3 * np.sqrt(repeats * 0.1 * 0.9)
-    assert found > 0.8 * repeats
+    assert found > 0.95 * repeats
+    # The least that any window with these rates withholds is 0.195 and 0.184.
+    assert np.mean(withheld) < 0.36
 
 
 @pytest.mark.slow

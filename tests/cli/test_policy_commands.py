@@ -78,10 +78,29 @@ def test_a_certificate(abstain, clinic):
     assert "prevalences 0.2 to 0.5" in out
 
 
+@pytest.mark.filterwarnings("ignore::abstain.exceptions.AssumptionWarning")
+def test_arms(abstain, clinic):
+    arguments = (*RUN, "--metric", "auroc", "--arms", "npv=95%,ppv=0.99")
+    code, out, err = abstain(*arguments, "--prevalence", "5%..30%", "--policy", "arms.json")
+    assert code == 0
+    assert "Released: " in out
+    assert "go unseen; promised: npv 0.95" in out
+    assert "No ppv 0.99 can be promised" in err
+    again = found(abstain, *arguments, "--prior-range", "0.05:0.3")
+    release, person, act = again["arms"]
+    assert release["rows"] + person["rows"] == again["rows"]
+    assert act["promises"] == {}
+    assert again["certificate"]["confidence"] == 0.95
+    code, _, err = abstain(*arguments)
+    assert code != 0
+    assert "--prior-range" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "exactly one of --budget, --target, --cost; got none"),
+        (("--arms", "0.9"), "must be NAME=NUMBER"),
+        ((), "exactly one of --budget, --target, --cost, --arms; got none"),
         (("--budget", "0.1", "--cost", "2"), "got --budget and --cost"),
         (("--budget", "1.5"), "must be a fraction"),
         (("--budget", "many"), "'many' is no number, such as 0.15 or 15%."),

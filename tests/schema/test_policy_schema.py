@@ -73,7 +73,7 @@ def changed(path, value, name=SEVERAL):
         ("certificate.counts", [[1, 2], [3, 4]], BINARY, "one for what was withheld"),
         ("certificate.counts", [[1, 2, -3], [3, 4, 5]], BINARY, "of at least 0"),
         ("certificate.confidence", 2, BINARY, "between 0 and 1"),
-        ("selection.target", None, BINARY, "one of budget, target and cost"),
+        ("selection.target", None, BINARY, "one of budget, target, cost and arms"),
         ("selection.target", 1.5, BINARY, r"must be in \[0, 1\]"),
         ("selection.target", {"sensitivity": 1.5}, BINARY, r"must be in \[0, 1\]"),
         ("selection.target", {}, BINARY, "1 to 1,000 names"),

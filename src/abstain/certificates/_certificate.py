@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
 
 from abstain import metrics
 from abstain._display import block, table
@@ -35,7 +36,7 @@ from abstain._words import number
 from abstain.certificates._worst_case import check_prior_range, worst_case
 from abstain.metrics import AUROC, BalancedAccuracy, BaseConfusionMetric, Metric
 from abstain.regions import Choice
-from abstain.summaries import LabelledSummary
+from abstain.summaries import LabelledSummary, own_order
 
 #: What a policy file holds of a certificate.
 KEYS: Keys = {
@@ -131,8 +132,9 @@ class Certificate:
     bounds : dict of Bound
         By name. ``sensitivity`` and ``specificity`` for two classes, else ``recall:CLASS``; and
         ``balanced-accuracy``. They are about the kept examples and hold at every prevalence.
-        After a search for a target the bounds are the targets, since those are what the search
-        proves; ``observed`` is then evidence, not an unbiased estimate.
+        After a search for a target the bounds are the targets, or what is promised of arms,
+        since those are what the search proves; ``observed`` is then evidence, not an unbiased
+        estimate.
     evidence : Evidence
         The counts behind them.
     searched : bool
@@ -143,8 +145,10 @@ class Certificate:
     Notes
     -----
     Given how many examples of class i are kept, the number predicted right is binomial, so
-    Clopper and Pearson's bound is exact. The certifying examples must not have chosen the rule:
-    ``Abstainer`` splits the labelled data, and a search is by fixed-sequence testing.
+    Clopper and Pearson's bound is exact. The certifying examples must not have chosen the rule,
+    unless the proof is for all rules that they could have chosen: a sensitivity and a specificity
+    are proved for all windows of scores at once, arms in a sequence of thresholds that is fixed
+    without labels. For other targets and a budget ``Abstainer`` splits the labelled data.
 
     References
     ----------
@@ -273,20 +277,29 @@ def check_confidence(confidence: float) -> float:
 
 
 def split_for_certificate(
-    codes: IntArray, *, classes: NDArray[Any], weight: FloatArray | None, seed: int
+    logits: FloatArray,
+    codes: IntArray,
+    *,
+    classes: NDArray[Any],
+    weight: FloatArray | None,
+    apart: bool,
 ) -> tuple[IntArray, IntArray]:
-    """Split labelled rows into those that fit and those that certify, as none may do both.
+    """Split labelled rows into those that fit and those that certify, where none may do both.
+
+    The split is always the same, in whatever order the rows come.
 
     Parameters
     ----------
+    logits : ndarray of shape (n, n_classes)
+        Scores.
     codes : ndarray of shape (n,)
         True columns.
     classes : ndarray of shape (n_classes,)
         The label of each column.
     weight : ndarray of shape (n,) or None
         Sample weights, which there must not be: a bound counts independent examples.
-    seed : int
-        Seeds the split.
+    apart : bool
+        Whether none may do both; a proof for all thresholds at once lets all do both.
 
     Returns
     -------
@@ -303,17 +316,18 @@ def split_for_certificate(
             "`sample_weight` and `confidence` do not go together: a certificate counts "
             "independent labelled examples, each once."
         )
-    rng = np.random.default_rng(seed)
+    rng, every = np.random.default_rng(0), own_order(softmax(logits, axis=1))
+    order = np.arange(len(codes)) if every is None else every
     certifying = np.zeros(len(codes), dtype=bool)
     for code, label in enumerate(classes.tolist()):
-        rows = rng.permutation(np.flatnonzero(codes == code))
+        rows = rng.permutation(order[codes[order] == code])
         if len(rows) < 2:
             raise ValueError(
-                f"`confidence` needs labelled examples to hold out, at least two of each class; "
+                f"`confidence` needs labelled examples that prove it, at least two of each class; "
                 f"class {label!r} has {len(rows)}."
             )
         certifying[rows[: (len(rows) + 1) // 2]] = True
-    return np.flatnonzero(~certifying), np.flatnonzero(certifying)
+    return np.flatnonzero(~certifying | (not apart)), np.flatnonzero(certifying | (not apart))
 
 
 def certify(

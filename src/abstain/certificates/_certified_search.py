@@ -2,9 +2,8 @@
 
 Fixed-sequence testing (learn then test): a sequence of rules of falling abstention is fixed on
 unlabelled and fitting data, then the certifying labels test one after the other until one fails.
-For a sensitivity and a specificity these are nested intervals of p, the threshold inside: the best
-window touches its threshold (the paper's Section 5.1), so below it negative is predicted and above
-it positive.
+This is for claims that depend on how the metric chooses; a sensitivity and a specificity are
+proved by all labels, for all windows at once.
 """
 
 from __future__ import annotations
@@ -16,17 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from abstain import metrics
-from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.confusion import expected_confusion
 from abstain._numerics import auroc_lower_expected
 from abstain.certificates._certificate import Certificate, Evidence, bound_of
 from abstain.certificates._worst_case import check_prior_range
 from abstain.exceptions import TargetUnreachable
 from abstain.metrics import AUROC, Metric
-from abstain.regions import Choice, Interval
-from abstain.rules import Threshold
-from abstain.selection import even_boundaries, shown_short
-from abstain.summaries import Atoms, BatchSummary, LabelledSummary
+from abstain.regions import Choice
+from abstain.selection import RATES, shown_short
+from abstain.summaries import BatchSummary, LabelledSummary
 
 # How many rules a sequence has at most, and the share withheld by the largest of them.
 _MOST_RULES = 100
@@ -35,10 +32,6 @@ _MOST_WITHHELD = 0.98
 _MOST_LABELS = 1e5
 
 Claim = tuple[str | Metric, float]
-# Windows begin and end at no more than this many places.
-_BOUNDARIES = 2048
-# Keeps the standard error of a rate with target 1 above zero.
-_LEAST_VARIANCE = 1e-3
 
 
 def claims_of(metric: Metric, target: float | Mapping[str, float]) -> list[Claim]:
@@ -48,7 +41,7 @@ def claims_of(metric: Metric, target: float | Mapping[str, float]) -> list[Claim
     """
     if isinstance(target, Mapping):
         return [
-            (name if name in ("sensitivity", "specificity") else metrics.get(name), float(goal))
+            (name if name in RATES else metrics.get(name), float(goal))
             for name, goal in target.items()
         ]
     if isinstance(metric, metrics.SensitivityAtSpecificity):
@@ -56,6 +49,12 @@ def claims_of(metric: Metric, target: float | Mapping[str, float]) -> list[Claim
     if isinstance(metric, metrics.SpecificityAtSensitivity):
         return [("sensitivity", metric.sensitivity), ("specificity", float(target))]
     return [(metric, float(target))]
+
+
+def rates_of(metric: Metric, target: float | Mapping[str, float] | None) -> dict[str, float]:
+    """Return the sensitivity and specificity that a target claims; nothing if it claims more."""
+    claims = [] if target is None else claims_of(metric, target)
+    return {} if any(what not in RATES for what, _ in claims) else dict(claims)  # type: ignore
 
 
 def certified_choice(
@@ -83,8 +82,7 @@ def certified_choice(
     confidence : float
         How sure the claims are to be, all at once.
     family : callable
-        What the metric would withhold for a capacity; orders the rules unless the claims are
-        a sensitivity and a specificity, which have a nested family of their own.
+        What the metric would withhold for a capacity, which orders the rules.
     prior_range : pair, optional
         The range of class proportions for claims that depend on them.
 
@@ -140,12 +138,6 @@ class _Search:
 
     def rules(self, family: Callable[[float], Choice]) -> list[Choice]:
         """Return rules of falling abstention, fixed without the certifying labels."""
-        goals = {what: goal for what, goal in self.claims if isinstance(what, str)}
-        n_certify = np.bincount(self.certifying.labels, minlength=len(self.summary.class_sums))
-        if goals.keys() == {"sensitivity", "specificity"} and len(self.claims) == 2:
-            return nested_windows(
-                self.summary, goals, n_certify, fitting=self.fitting, most=_MOST_RULES
-            )
         shares = np.linspace(_MOST_WITHHELD, 0, _MOST_RULES)
         return [family(float(self.summary.total * share)) for share in shares]
 
@@ -234,107 +226,3 @@ class _Search:
             else:
                 low = middle
         return high
-
-
-def nested_windows(
-    summary: BatchSummary,
-    goals: Mapping[str, float],
-    n_labelled: IntArray,
-    *,
-    fitting: LabelledSummary,
-    most: int,
-) -> list[Choice]:
-    """Return nested intervals, from the largest to the empty one, with their thresholds.
-
-    Parameters
-    ----------
-    summary : BatchSummary
-        The batch, of two classes, adapted.
-    goals : dict
-        The ``"sensitivity"`` and the ``"specificity"`` to reach.
-    n_labelled : ndarray of shape (2,)
-        Certifying negatives and positives; a rate with fewer needs the wider margin.
-    fitting : LabelledSummary
-        Labelled examples that will not certify, adapted. What they
-        show of the two classes counts as much as what the target's probabilities say.
-    most : int
-        How many intervals to return at most, evenly spaced in weight.
-
-    Returns
-    -------
-    list of Choice
-        Each interval contains the next.
-
-    Notes
-    -----
-    From the threshold where both rates have the same margin, in standard errors, the interval is
-    widened downwards when sensitivity has the smaller margin and upwards when specificity does.
-    """
-    atoms = summary.atoms
-    cuts = even_boundaries(atoms, _BOUNDARIES - 1, _BOUNDARIES - 1)
-    below = _shares_below(atoms, cuts, fitting)
-    margins = _margins_of(below, goals, n_labelled)
-    last = len(cuts) - 1
-    middle = max(range(last + 1), key=lambda k: min(margins(k, k)))
-    path = [(middle, middle)]
-    while True:
-        start, end = path[-1]
-        sensitivity, specificity = margins(start, end)
-        down = start > 0 and (sensitivity <= specificity or end == last)
-        if not down and end == last:
-            break
-        path.append((start - 1, end) if down else (start, end + 1))
-    total = atoms.weight_below[cuts]
-    weights = np.array([total[end] - total[start] for start, end in path])
-    chosen = np.searchsorted(weights, np.linspace(0, weights[-1], most + 1)[:-1])
-    windows = [path[k] for k in np.unique(chosen)]
-    return [_choice(atoms, int(cuts[i]), int(cuts[j])) for i, j in reversed(windows)]
-
-
-def _shares_below(atoms: Atoms, cuts: IntArray, fitting: LabelledSummary) -> FloatArray:
-    """Return the share of the negatives and of the positives below each cut."""
-    edges = np.append(atoms.p, np.inf)[cuts]
-    shares = []
-    for column, mass in enumerate((atoms.below.negative, atoms.below.positive)):
-        if mass[-1] <= 0:
-            raise TargetUnreachable(
-                f"The target has no example of column {column}, so its rate cannot be certified."
-            )
-        labelled = np.sort(fitting.proba[fitting.labels == column, 1])
-        seen = np.searchsorted(labelled, edges) / max(len(labelled), 1)
-        said = mass[cuts] / mass[-1]
-        shares.append(0.5 * (said + seen) if len(labelled) else said)
-    return np.array(shares)
-
-
-def _margins_of(
-    below: FloatArray, goals: Mapping[str, float], n_labelled: IntArray
-) -> Callable[[int, int], tuple[float, float]]:
-    """Return what tells sensitivity and specificity without a window, less their goals.
-
-    In standard errors.
-    """
-    negative, positive = below.tolist()
-
-    def margin(right: float, wrong: float, goal: float, n: int) -> float:
-        kept = right + wrong
-        if kept <= 0:
-            return -np.inf
-        variance = max(goal * (1 - goal), _LEAST_VARIANCE) / max(n * kept, 1e-12)
-        return float((right / kept - goal) / np.sqrt(variance))
-
-    def margins(start: int, end: int) -> tuple[float, float]:
-        return (
-            margin(1 - positive[end], positive[start], goals["sensitivity"], n_labelled[1]),
-            margin(negative[start], 1 - negative[end], goals["specificity"], n_labelled[0]),
-        )
-
-    return margins
-
-
-def _choice(atoms: Atoms, start: int, end: int) -> Choice:
-    # Any threshold inside the window predicts the kept rows alike; the middle is farthest from
-    # rows that a later batch may have just outside.
-    middle = (start + end) // 2
-    threshold = float(atoms.p[middle]) if middle < len(atoms) else float(np.nextafter(1.0, 2.0))
-    return Choice(Interval(*atoms.ends(start, end)), Threshold(threshold))

@@ -58,10 +58,10 @@ def _numbers(text: str) -> float | list[float]:
 
 
 def proportion_range(text: str) -> tuple[float, float]:
-    """Read ``0.01:0.2``."""
-    low, separator, high = text.partition(":")
+    """Read ``0.01:0.2`` or ``1%..20%``."""
+    low, separator, high = text.replace("..", ":").partition(":")
     if not separator:
-        raise ValueError(f"{text!r} must be LOW:HIGH, e.g. 0.01:0.2")
+        raise ValueError(f"{text!r} must be LOW:HIGH, e.g. 0.01:0.2 or 1%..20%")
     return fraction(low), fraction(high)
 
 
@@ -72,6 +72,14 @@ def _matrix(path: Path) -> Any:
     return ExpectedCost.parse(str(path)).costs
 
 
+def _promises(text: str) -> dict[str, float]:
+    """Read ``npv=0.998,ppv=0.9``."""
+    found = _goal(text)
+    if not isinstance(found, dict):
+        raise ValueError(f"{text!r} must be NAME=NUMBER, e.g. npv=0.998,ppv=0.9")
+    return found
+
+
 @dataclass(frozen=True)
 class Goal:
     """What to decide for, as the options say it.
@@ -80,7 +88,7 @@ class Goal:
     ----------
     metric : Metric
         What to optimise.
-    budget, target, cost : float, list or dict, or None
+    budget, target, cost, arms : float, list or dict, or None
         How much to withhold; one of them is given.
     errors, value_of_metric : ndarray or float, or None
         What goes with a cost.
@@ -106,6 +114,12 @@ class Goal:
         callback=check_with(_numbers),
         help="What withholding one row costs; or one cost per true class, with commas.",
     )
+    arms: dict[str, float] | None = option_field(
+        "--arms",
+        callback=check_with(_promises),
+        help="Release, and act on, as many as this can be proved for: npv=0.998,ppv=0.9, or "
+        "sensitivity=..., specificity=...; the rest go to a person.",
+    )
     errors: Any = option_field(
         "--errors",
         type=FILE,
@@ -122,21 +136,27 @@ class Goal:
     confidence: float | None = option_field(
         "--confidence",
         callback=check_with(fraction),
-        help="Certify the rule with half of the labels, with this confidence, e.g. 0.9.",
+        help="Prove with the labels what a --target or a --budget gives, with this confidence, "
+        "e.g. 0.9.  [default: of --arms 0.95]",
     )
     prior_range: tuple[float, float] | None = option_field(
         "--prior-range",
+        "--prevalence",
         callback=check_with(proportion_range),
-        help="With --confidence: the range LOW:HIGH of the positive class's proportion.",
+        help="With --confidence or --arms: the range of the positive class's proportion, "
+        "0.02:0.2 or 2%..20%.",
     )
 
     def parameters(self) -> dict[str, Any]:
         """Return the keyword arguments of ``Abstainer`` that the options stand for."""
-        amounts = {"--budget": self.budget, "--target": self.target, "--cost": self.cost}
-        given = [name for name, value in amounts.items() if value is not None]
+        given = [
+            f"--{name}"
+            for name in ("budget", "target", "cost", "arms")
+            if getattr(self, name) is not None
+        ]
         if len(given) != 1 and given != ["--budget", "--target"]:
             raise click.UsageError(
-                f"Give exactly one of --budget, --target, --cost; "
+                f"Give exactly one of --budget, --target, --cost, --arms; "
                 f"got {' and '.join(given) if given else 'none of them'}. "
                 f"A --budget may cap a --target."
             )
@@ -155,6 +175,7 @@ class Goal:
             "budget": self.budget,
             "target": self.target,
             "cost": cost,
+            "arms": self.arms,
             "confidence": self.confidence,
             "prior_range": self.prior_range,
         }
@@ -169,6 +190,8 @@ class Goal:
         for name, goal in goals.items():
             if goal.metric.of_positive:
                 yield f"--target {name}"
+        if self.arms is not None:
+            yield "--arms"
         if self.prior_range is not None:
             yield "--prior-range"
 

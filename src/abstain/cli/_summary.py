@@ -16,6 +16,7 @@ from abstain.cli._terminal import in_a_line
 from abstain.decisions import Decisions
 from abstain.evaluation import as_most_probable, operating_lines, operating_point
 from abstain.metrics import ExpectedCost
+from abstain.policy import arms_in_words
 from abstain.selection import Cost, Selection, goals_of, shown_short
 
 # Of more classes than this those are shown whose proportion moved most.
@@ -58,6 +59,8 @@ def facts(decisions: Decisions, *, stored: bool = False) -> dict[str, Any]:
         "decision": rule.to_dict(),
         "predicts": predicts[:1].upper() + predicts[1:],
         "reached": decisions.reached,
+        "arms": decisions.arms and [asdict(arm) for arm in decisions.arms],
+        "promised": arms_in_words(decisions),
         "certificate": certificate and certificate.to_dict(),
         "assumption": assumed and {**assumed.to_dict(), "summary": assumed.summary()},
         "alternative": each and {world: asdict(one) for world, one in each.items()},
@@ -118,6 +121,7 @@ def lines(found: dict[str, Any]) -> list[str]:
             f"The rule would withhold {would:,}: the {found['withheld']:,} most pressing go to a "
             f"person, {found['over_capacity']:,} were let through for lack of capacity"
         )
+    result += found["promised"]
     audit = found["audit"]
     if audit is not None:
         result.append(

@@ -15,6 +15,7 @@ from abstain.deciding._doubts import with_undefined as with_undefined
 from abstain.deciding._given import Given as Given
 from abstain.deciding._given import Proof as Proof
 from abstain.deciding._given import calibrated as calibrated
+from abstain.deciding._given import check_order_kept as check_order_kept
 from abstain.deciding._given import labelled_rows as labelled_rows
 from abstain.deciding._outcome import Outcome as Outcome
 from abstain.deciding._shift import ShiftEvidence as ShiftEvidence

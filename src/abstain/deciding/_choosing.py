@@ -12,7 +12,16 @@ import numpy as np
 
 from abstain import scores
 from abstain._inputs import FloatArray, IntArray, Mask
-from abstain.certificates import Certificate, Evidence, certified_choice, certify, claims_of
+from abstain.certificates import (
+    Certificate,
+    Evidence,
+    certified_arms,
+    certified_choice,
+    certified_window,
+    certify,
+    claims_of,
+    rates_of,
+)
 from abstain.deciding._batch import Batch
 from abstain.deciding._given import Given, Proof
 from abstain.deciding._shift import ShiftEvidence
@@ -46,6 +55,8 @@ class Chosen:
         How probably the kept reach the target that was asked for.
     values : ndarray of shape (n,) or None
         The score from outside that orders the rows, as they came.
+    doubts : tuple of str
+        What of that which was asked for cannot be had.
     prediction, withheld : ndarray
         The predicted columns of rows, and which are withheld; empty as long as nobody asked.
     """
@@ -54,6 +65,7 @@ class Chosen:
     certificate: Certificate | None = None
     reached: float | None = None
     values: FloatArray | None = None
+    doubts: tuple[str, ...] = ()
     prediction: IntArray = field(default_factory=lambda: _NO_PREDICTION)
     withheld: Mask = field(default_factory=lambda: _NO_MARKS)
 
@@ -140,6 +152,19 @@ def _certified(given: Given, proof: Proof, shift: ShiftEvidence, now: BatchSumma
     """Choose, and say what the held-out labels prove about the choice."""
     selection, metric, ratios = given.selection, given.metric, shift.ratios
     certifying = proof.labelled.at(ratios)
+    if selection.arms is not None:
+        choice, certificate, doubts = certified_arms(
+            selection.arms,
+            now,
+            certifying,
+            confidence=proof.confidence,
+            prior_range=proof.prior_range,
+            groups=proof.groups,
+        )
+        return Chosen(choice, certificate, doubts=doubts)
+    rates = rates_of(metric, selection.target)
+    if rates:
+        return Chosen(*certified_window(rates, now, certifying, proof.confidence))
     if selection.target is not None:
         choice, certificate = certified_choice(
             claims_of(metric, selection.target),

@@ -79,9 +79,9 @@ def choice_doubts(
     withheld = decided[1]
     weight = np.ones(len(withheld)) if now.weight is None else now.weight
     kept, total = float(weight[~withheld].sum()), float(weight.sum())
-    if not kept:
-        return []
-    found = []
+    found: list[str] = []
+    if not kept or given.selection.arms is not None:
+        return [*chosen.doubts]
     if given.metric.per_kept_row and withheld.any():
         found.append(_of_everybody(given.metric, estimate, kept / total))
     if not withheld.any():

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abstain import calibration as calibrations
 from abstain._inputs import CheckedScores, FloatArray, IntArray, both_columns
-from abstain._numerics import clone
+from abstain._numerics import ROUNDING, clone
 from abstain.calibration import Calibrator, held_out
 from abstain.deciding._validation import validation_doubts
 from abstain.estimation import LEVEL
+from abstain.exceptions import ArgumentError, Way
 from abstain.metrics import Metric
 from abstain.selection import Selection
 from abstain.shift import ShiftEstimator
@@ -26,16 +28,19 @@ class Proof:
     Attributes
     ----------
     labelled : LabelledSummary
-        Validation data that nothing was fitted on, calibrated.
+        Validation data that nothing was fitted on, or in the order of their scores, calibrated.
     confidence : float
         How sure it is to be.
     prior_range : pair or None
         The range of class proportions for what depends on them.
+    groups : ndarray of shape (n,) or None
+        The group of each row, where what is promised is to hold in every group.
     """
 
     labelled: LabelledSummary
     confidence: float
     prior_range: tuple[ArrayLike, ArrayLike] | None = None
+    groups: IntArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,3 +109,19 @@ def labelled_rows(
     rows, apart, parts = again
     unseen = LabelledSummary(apart, codes[rows], parts, numbers=rows)
     return LabelledSummary(proba, codes, weight, held_out=unseen)
+
+
+def check_order_kept(logits: FloatArray, proba: FloatArray) -> None:
+    """Raise if calibrated probabilities of two classes are in another order than their scores.
+
+    What is proved by all labels is of thresholds on the scores, which no label has moved.
+    """
+    scores, p = logits[:, 1] - logits[:, 0], proba[:, 1]
+    steps = np.diff(p[np.argsort(scores, kind="stable")])
+    if len(steps) and min(steps.max(), -steps.min()) > ROUNDING:
+        raise ArgumentError(
+            "`calibration` orders rows otherwise than their scores do, by the labels that are to "
+            'prove something of that order. Pass one that keeps it, such as calibration="platt".',
+            "calibration",
+            ways=[Way("calibration", "platt", 'calibration="platt"')],
+        )

@@ -6,6 +6,8 @@ and a checksum that tells an edited or damaged file from a whole one.
 
 from __future__ import annotations
 
+from abstain.policy._arms import Arm
+from abstain.policy._arms import arms_in_words as arms_in_words
 from abstain.policy._decisions import NO_SCORE as NO_SCORE
 from abstain.policy._decisions import ColumnByNumber as ColumnByNumber
 from abstain.policy._decisions import Decisions as Decisions
@@ -21,4 +23,4 @@ from abstain.policy._program import score_columns as score_columns
 from abstain.policy._program import stated as stated
 from abstain.policy._stored import POLICY as POLICY
 
-__all__ = ["Policy"]
+__all__ = ["Arm", "Policy"]

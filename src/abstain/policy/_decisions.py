@@ -19,6 +19,7 @@ from abstain.certificates import Certificate
 from abstain.deciding import Outcome
 from abstain.estimation import Estimate, Replicates
 from abstain.metrics import Metric
+from abstain.policy._arms import Arm, arms_of
 from abstain.regions import Choice
 from abstain.shift import Assumption, Proportions, World
 
@@ -84,6 +85,9 @@ class Decisions:
         Which rows have no score; None where all have one.
     known : ndarray of bool, shape (n,), or None
         Which rows had a known label; None where none had.
+    arms : tuple of Arm or None
+        Where promises were asked for: how many rows are released, seen by a person and acted on,
+        how many of them are expected to be positive, and what is proved of them.
     rows : ndarray of int, shape (n,), or None
         Positions in what came of the rows that are here; None where none was dropped.
     over_capacity : ndarray of bool, shape (n,), or None
@@ -217,6 +221,11 @@ class Decisions:
     def alternative(self) -> dict[World, Estimate] | None:
         """The same in each world, where several were weighed; see ``assumption``."""
         return self.outcome.alternative
+
+    @cached_property
+    def arms(self) -> tuple[Arm, ...] | None:
+        """The rows released, seen by a person and acted on, where arms promise something."""
+        return arms_of(self)
 
     @cached_property
     def scored(self) -> Decisions:

@@ -520,6 +520,13 @@ class Policy:
                 "Abstainer.decide(), from a shift estimator and a score with registered names.",
                 ways=[Way("Abstainer.decide", python="Abstainer.decide()")],
             )
+        if self.selection.arms is not None:
+            raise ArgumentError(
+                "What arms promise holds at every prevalence of its range and needs no adapting; "
+                "with other labels, or for another range, make them again with "
+                "Abstainer.decide().",
+                ways=[Way("Abstainer.decide", python="Abstainer.decide()")],
+            )
         if self.certificate is not None and not drop_certificate:
             raise ArgumentError(
                 "This policy is certified at every prevalence and needs no adapting. Pass "

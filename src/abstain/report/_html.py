@@ -63,7 +63,7 @@ def render(facts: dict[str, Any]) -> str:
         "basis": _BASIS[moved["adapted"]],
         "notice": _notice(facts),
         "about": _about(facts),
-        "operating": operating_section(facts),
+        "operating": promises_section(facts) + operating_section(facts),
         # What moved, and what the test says.
         "moved": paragraph(moved["meaning"])
         + ("" if moved["test"] is None else paragraph(moved["test"]["finding"])),
@@ -179,6 +179,16 @@ def table(
     return (
         f"<div class='wide'><div class='scroll'><table id='{name}'><caption>{html.escape(caption)}"
         f"</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></div>"
+    )
+
+
+def promises_section(facts: dict[str, Any]) -> str:
+    """Return what is promised of those released and acted on, where arms were asked for."""
+    if not facts["promised"]:
+        return ""
+    said = "".join(paragraph(f"{sentence}.") for sentence in facts["promised"])
+    return (
+        f"<section aria-labelledby='h-arms'><h2 id='h-arms'>What is promised</h2>{said}</section>"
     )
 
 

@@ -24,6 +24,7 @@ from abstain._words import chance, metric_title, share
 from abstain.decisions import Decisions, check_decisions
 from abstain.evaluation import operating_point
 from abstain.metrics import ExpectedCost
+from abstain.policy import arms_in_words
 from abstain.report._cases import PageRows, cases
 from abstain.report._html import render
 from abstain.report._model_card import model_card
@@ -165,6 +166,7 @@ def facts_of(report: Report) -> dict[str, Any]:
         "assumption": _assumption(decisions),
         "chosen": sliding.chosen,
         "steps": sliding.steps,
+        "promised": arms_in_words(report.decisions),
         "operating_point": None if point is None else point.to_dict(),
         "costs": priced,
         "moved": movement(view, known, report.scores_target, rows.positions),

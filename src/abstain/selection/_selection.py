@@ -46,6 +46,7 @@ KEYS: Keys = {
     "cost": Either(null=None, object=COST_KEYS),
     "score": Either(null=None, text=NAME, object={"own": NAME}),
     "decision": OneOf(*get_args(Decision)),
+    "arms?": MapOf(Number(0, 1, open=True), name=NAME),
 }
 
 
@@ -68,6 +69,8 @@ class Selection:
         How the kept rows are predicted: as the most probable class; as the class that suits the
         metric best; or, by ``"auto"``, the latter where it is expected to help. With a score the
         rule is fitted to what the score leaves.
+    arms : dict, optional
+        Release and act on as many as these promises allow, and give the rest to a person.
     """
 
     budget: float | None = None
@@ -75,12 +78,16 @@ class Selection:
     cost: Cost | None = None
     score: Score | None = None
     decision: Decision = "auto"
+    arms: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         """Take what is written as a percentage for the number it is."""
         target = self.target
         if isinstance(target, Mapping):
             target = {name: from_percent(value) for name, value in target.items()}
+        if isinstance(self.arms, Mapping):
+            arms = {name: from_percent(value) for name, value in self.arms.items()}
+            object.__setattr__(self, "arms", arms)
         object.__setattr__(self, "budget", from_percent(self.budget))
         object.__setattr__(self, "target", from_percent(target))
 
@@ -89,7 +96,7 @@ class Selection:
         given = self._given()
         if len(given) != 1 and given != ["budget", "target"]:
             raise ArgumentError(
-                f"Pass exactly one of `budget`, `target`, `cost`; "
+                f"Pass exactly one of `budget`, `target`, `cost`, `arms`; "
                 f"got {' and '.join(given) if given else 'none of them'}. A budget may cap a "
                 f"target.",
                 given[0] if given else "budget",
@@ -107,13 +114,14 @@ class Selection:
             )
         if self.score is not None:
             scores.get(self.score)
-            if self.cost is not None:
+            if self.cost is not None or self.arms is not None:
                 raise ArgumentError(
-                    "`score` has no part in a decision by `cost`; leave it out.", "score"
+                    f"`score` has no part in a decision by `{given[0]}`; leave it out.", "score"
                 )
 
     def _given(self) -> list[str]:
-        return [name for name in ("budget", "target", "cost") if getattr(self, name) is not None]
+        names = ("budget", "target", "cost", "arms")
+        return [name for name in names if getattr(self, name) is not None]
 
     def check_stored(self, metric: Metric, n_classes: int) -> None:
         """Raise if what a policy file says does not go together; no file is opened for it.
@@ -123,8 +131,8 @@ class Selection:
         given = self._given()
         if len(given) != 1 and given != ["budget", "target"]:
             raise ValueError(
-                f"`selection` must have one of budget, target and cost, or a target within a "
-                f"budget; it has {len(given)}"
+                f"`selection` must have one of budget, target, cost and arms, or a target within "
+                f"a budget; it has {len(given)}"
             )
         if self.budget is not None:
             check_budget(self.budget)
@@ -288,6 +296,7 @@ class Selection:
             "cost": None if self.cost is None else self.cost.to_dict(),
             "score": None if self.score is None else scores.to_plain(self.score),
             "decision": self.decision,
+            **({} if self.arms is None else {"arms": dict(self.arms)}),
         }
 
     @classmethod
@@ -314,6 +323,9 @@ class Selection:
             text = asked if self.budget is None else f"{asked}, within {text}"
         if self.cost is not None:
             text = "least cost"
+        if self.arms is not None:
+            asked = ", ".join(f"{name} {value:g}" for name, value in self.arms.items())
+            text = f"arms that promise {asked}"
         if self.score is None:
             return text
         return f"{text}, by {self.score if isinstance(self.score, str) else 'your own score'}"
