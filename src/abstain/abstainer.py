@@ -251,7 +251,8 @@ class Abstainer(Parameters):
         self._check_classes(metric, len(columns))
         for what in self._of_positive(metric):
             given.order.need_positive(what)
-        certifying, every = None, self.arms is not None or bool(rates_of(metric, self.target))
+        certifying, selection = None, self._selection
+        every = selection.arms is not None or bool(rates_of(metric, selection.target))
         if self._proves:
             fitting, held = split_for_certificate(
                 rows.logits, codes, classes=columns, weight=weight, apart=not every
