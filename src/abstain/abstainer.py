@@ -27,6 +27,7 @@ from abstain._inputs import (
     check_same_length,
     check_sample_weight,
     check_seed,
+    check_time,
     group_codes,
     on_device,
     read_labelled,
@@ -52,12 +53,14 @@ from abstain.deciding import (
     Given,
     Outcome,
     Proof,
+    TimedRows,
     calibrated,
     calibrated_apart,
     check_order_kept,
     decide,
     warn_of,
     warn_of_scale,
+    with_drift,
 )
 from abstain.estimation import LEVEL
 from abstain.exceptions import ArgumentError, RepairWarning, Way, warn_user
@@ -217,6 +220,7 @@ class Abstainer(Parameters):
         *,
         classes: Sequence[Any] | NDArray[Any] | None = None,
         groups: ArrayLike | None = None,
+        time: ArrayLike | None = None,
     ) -> Self:
         """Calibrate on labelled validation data.
 
@@ -236,6 +240,10 @@ class Abstainer(Parameters):
         groups : array-like of shape (n,), optional
             The group of each row. What ``arms`` promise is then proved in every group, with the
             same thresholds for all, as the group of a new row need not be known.
+        time : array-like of shape (n,), optional
+            When each row was: datetimes, ISO text or numbers. Later rows are then estimated from
+            earlier ones and compared with their labels, and what the metric wanders beyond its
+            interval widens the intervals of later batches, the more the later they are.
 
         Returns
         -------
@@ -251,6 +259,7 @@ class Abstainer(Parameters):
         self._check_classes(metric, len(columns))
         for what in self._of_positive(metric):
             given.order.need_positive(what)
+        times = None if time is None else check_time(time, len(codes))
         certifying, selection = None, self._selection
         every = selection.arms is not None or bool(rates_of(metric, selection.target))
         if self._proves:
@@ -260,6 +269,7 @@ class Abstainer(Parameters):
             certifying = rows.part(held), codes[held]
             rows, codes = rows.part(fitting), codes[fitting]
             weight = None if weight is None else weight[fitting]
+            times = None if times is None else times[fitting]
         lap = stopwatch()
         calibrator, labelled = calibrated(
             self.calibration, shift.get(self.shift), rows, codes, weight, columns
@@ -275,9 +285,13 @@ class Abstainer(Parameters):
         self.positive_ = given.order.positive
         self.order_ = given.order
         self._labelled = labelled
-        self._source = labelled.compact()
         self._certifying: LabelledSummary | None = None
         self._groups = None if groups is None else self._by_group(groups, len(given.codes))
+        if times is not None:
+            timed = TimedRows(rows, codes, weight, times)
+            own = self._given(self._selection)
+            self._labelled = with_drift(own, calibrator, timed, [metric]).labelled
+        self._source = self._labelled.compact()
         if certifying is not None:
             proba = both_columns(picked.compact_checked(certifying[0]))
             self._certifying = LabelledSummary(proba, certifying[1], None)
@@ -294,6 +308,7 @@ class Abstainer(Parameters):
         y_target: ArrayLike | SelectedLabels | None = None,
         missing: Missing = "error",
         audit: float | Audit | None = None,
+        time: Any = None,
     ) -> Decisions:
         """Adapt to an unlabelled batch and choose which of its rows to withhold.
 
@@ -329,6 +344,9 @@ class Abstainer(Parameters):
             :class:`abstain.audit.Audit`, which draws them by a keyed hash of their ids. They stay
             kept; ``decisions.audit`` says which they are and ``decisions.label_probability`` how
             probably each row was to be labelled, for ``evaluate(..., selected=True)``.
+        time : datetime, str or number, or one for each row, optional
+            When the batch was, where :meth:`fit` was told the times of validation rows; when not
+            given it is taken to follow them.
 
         Returns
         -------
@@ -369,6 +387,7 @@ class Abstainer(Parameters):
         proba, apart = calibrated_apart(self.calibrator_.picked, values, roles)
         everyone, weight = roles.weights(sample_weight)
         given = self._given(self._selection if roles.nothing else self._left(roles, everyone))
+        given = given.at_time(time)
         known = None
         if apart is not None and roles.codes is not None:
             known = _known_labels(

@@ -28,6 +28,7 @@ from abstain._inputs import (
     check_sample_weight,
     check_scores,
     check_seed,
+    check_time,
     read_labelled,
     read_scores,
     to_native_frame,
@@ -37,9 +38,11 @@ from abstain.calibration import Calibrator
 from abstain.deciding import (
     Given,
     ShiftEvidence,
+    TimedRows,
     calibrated,
     estimate_shift,
     warn_of,
+    with_drift,
     with_undefined,
 )
 from abstain.estimation import LEVEL, EstimatedValue, Replicates, drawn_rows
@@ -184,6 +187,8 @@ def estimate(
     level: float = LEVEL,
     positive: Any = None,
     random_state: Any = None,
+    time_val: ArrayLike | None = None,
+    time: Any = None,
 ) -> BatchEstimate:
     """Estimate how well a model does on a batch without labels; nothing is withheld.
 
@@ -209,6 +214,8 @@ def estimate(
         is given); the sorted distinct labels when not given.
     calibration, shift, scale, level, positive, random_state
         As of :class:`abstain.Abstainer`.
+    time_val, time : array-like of shape (n,) and of shape (m,) or one time, optional
+        When the rows were, as of :meth:`abstain.Abstainer.fit` and its ``decide``.
 
     Returns
     -------
@@ -256,6 +263,10 @@ def estimate(
         predicted_val = predicted_val[labelled.held_out.numbers]
     proba = calibrator.picked.compact(new)
     given = Given(labelled, how, next(iter(wanted.values())), Selection(), columns, seed, level)
+    if time_val is not None:
+        rows = TimedRows(source.scores, codes, weight_val, check_time(time_val, n))
+        given = with_drift(given, calibrator, rows, [*wanted.values()])
+    given = given.at_time(time)
     evidence = estimate_shift(given, summarise(proba, weight))
     asked = _Asked(proba, weight, predicted, predicted_val, wanted, given, evidence)
     found = asked.values(evidence.replicates)

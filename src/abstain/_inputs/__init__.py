@@ -72,3 +72,5 @@ from abstain._inputs._row_names import group_codes as group_codes
 from abstain._inputs._row_names import group_names as group_names
 from abstain._inputs._row_names import n_entries as n_entries
 from abstain._inputs._row_names import row_names as row_names
+from abstain._inputs._times import check_time as check_time
+from abstain._inputs._times import seconds_of as seconds_of

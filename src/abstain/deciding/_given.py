@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abstain import calibration as calibrations
-from abstain._inputs import CheckedScores, FloatArray, IntArray, both_columns
+from abstain._inputs import CheckedScores, FloatArray, IntArray, both_columns, check_time
 from abstain._numerics import ROUNDING, clone
 from abstain.calibration import Calibrator, held_out
 from abstain.deciding._validation import validation_doubts
@@ -75,6 +75,20 @@ class Given:
     seed: int = 0
     level: float = LEVEL
     proof: Proof | None = None
+
+    def at_time(self, time: Any) -> Self:
+        """Return the same for a batch of a time, which hangs on what is known of times."""
+        if time is None:
+            return self
+        if self.labelled.drift is None:
+            raise ArgumentError(
+                "`time` of a batch tells how far it is from the validation rows, of which no time "
+                "is known; pass theirs to fit(..., time=).",
+                "time",
+            )
+        mean = float(check_time(time, np.size(time)).mean())
+        drift = self.labelled.drift.at(mean)
+        return replace(self, labelled=replace(self.labelled, drift=drift))
 
 
 def calibrated(

@@ -95,7 +95,8 @@ class ShiftEvidence:
         if self.known is not None:
             found = found.with_batch_rows(self.known.speaking, part.ratios, self.seed)
         worlds = self.estimator.worlds_
-        return found if worlds is None else replace(found, unseen=worlds.unseen)
+        unseen = 0.0 if worlds is None else worlds.unseen
+        return replace(found, unseen=unseen, drift=self.labelled.drift)
 
     def proportions(self, level: float) -> Proportions:
         """Return the class proportions of the batch, pooled over what may have happened."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from scipy.special import stdtrit
 
 from abstain import _words as words
 from abstain._display import block, intervals
@@ -26,6 +27,8 @@ from abstain.summaries import BatchSummary, LabelledReplicates, Moves
 LEVEL = 0.9
 # Multiples of it fill the unit interval evenly.
 _GOLDEN = 0.6180339887498949
+# Degrees of freedom of what a metric wanders.
+_BLOCKS = 4
 
 _VALUE: Keys = {
     "value": FOUND,
@@ -144,6 +147,8 @@ class Drawn:
         Between which the metric lies.
     unseen : float
         The share of the rows of which any of that may be true.
+    wander : float
+        The standard deviation of what the metric wanders in time beside.
     """
 
     before: FloatArray
@@ -152,6 +157,7 @@ class Drawn:
     rows: tuple[float, float]
     bounds: tuple[float, float]
     unseen: float = 0.0
+    wander: float = 0.0
 
     def estimate(self, level: float = LEVEL) -> Estimate:
         """Return the middle of the draws, and the interval that holds a share of them."""
@@ -169,12 +175,10 @@ class Drawn:
             n = weight.sum() ** 2 / (weight**2).sum()
             tail = max(((1 - level) / 2 * (n + 1) - 0.5) / n, 0.0)
             low, value, high = weighted_quantiles(found, weight, [tail, 0.5, 1 - tail]).tolist()
-            if self.unseen and bounded:
-                # Rows that nobody has seen the like of may be anything: evenly over all there is,
-                # in an order that has nothing to do with that of the draws.
-                guesses = least + (most - least) * (np.arange(len(found)) * _GOLDEN % 1)
-                guessed = (1 - self.unseen) * found + self.unseen * guesses
-                lower, upper = weighted_quantiles(guessed, weight, [tail, 1 - tail]).tolist()
+            if self.wander or (self.unseen and bounded):
+                lower, upper = weighted_quantiles(
+                    self._widened(found), weight, [tail, 1 - tail]
+                ).tolist()
                 low, high = min(low, lower), max(high, upper)
             # As long as there is a row, it may be another than is thought.
             more = max((most - least if bounded else 1.0) / n_rows - (high - low), 0.0)
@@ -182,6 +186,17 @@ class Drawn:
             ends = min(max(low - more, least), value), max(min(high + more, most), value)
             estimates.append(EstimatedValue(value, ends, level))
         return Estimate(*estimates)
+
+    def _widened(self, draws: FloatArray) -> FloatArray:
+        """Return draws with what may be beside, in an order that has nothing to do with theirs."""
+        evenly, (least, most) = np.arange(1, len(draws) + 1) * _GOLDEN % 1, self.bounds
+        if self.wander:
+            # By how much is known from a few blocks of time alone, so extremes are likelier.
+            draws = np.clip(draws + self.wander * stdtrit(_BLOCKS, evenly), least, most)
+        if self.unseen and np.isfinite(most - least):
+            # Rows that nobody has seen the like of may be anything: evenly over all there is.
+            draws = (1 - self.unseen) * draws + self.unseen * (least + (most - least) * evenly)
+        return draws
 
 
 def drawn_choice(
@@ -240,6 +255,7 @@ def drawn_rows(
         (float(summary.total), float(kept)),
         metric.value_range,
         max((one.unseen for one in replicates), default=0.0),
+        max((one.drift.spread(metric.name) for one in replicates if one.drift), default=0.0),
     )
 
 
@@ -261,12 +277,12 @@ def _drawn_under(
         # Nothing is withheld here, so all labelled rows speak of what is kept.
         out = np.zeros_like(out)
     n, part = len(replicates), replicates[0].part
-    observed = LabelledReplicates.joined([one.observed for one in replicates])
+    observed = LabelledReplicates.joined([one.observed for one in replicates], n)
     # As they are under each, and then drawn again.
     again = [one.again[:1] for one in replicates] + [one.again[1:] for one in replicates]
     owner = np.repeat(np.arange(n), [len(one.noise) for one in replicates])
     of_all, of_kept = metric.misfits(observed, column, out, seed)
-    others = metric.misfits(LabelledReplicates.joined(again), column[part], out[part], seed)
+    others = metric.misfits(LabelledReplicates.joined(again, n), column[part], out[part], seed)
     # Against the same rows as they are: moved probabilities are less sure on average, which
     # the labelled rows tell as well, and so it goes out of the sum.
     noises = [other[n:] - other[owner] for other in others]
@@ -287,7 +303,7 @@ def _kept_misfits(
     """Return by how much to rectify the kept rows: as all rows, and by what is more than noise.
 
     What withholding does is told by the probabilities far better than by few labelled rows. So
-    their word on the difference counts for as much as it exceeds its noise (Stein's shrinkage).
+    their word on the difference counts the more the further it exceeds its noise.
     One for each assumption, with the noise of its replicates.
     """
     difference, known, n = of_kept - of_all, np.isfinite(noise), len(of_all)

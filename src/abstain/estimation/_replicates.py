@@ -16,7 +16,7 @@ from abstain._inputs import FloatArray, IntArray, both_columns
 from abstain._kernels.proportions import adapted
 from abstain._numerics import even_in_spread, gamma_draws, kinds
 from abstain.shift import MANY_CLASSES, Part
-from abstain.summaries import LabelledReplicates, LabelledSummary, Moves, compact, fewer
+from abstain.summaries import Drift, LabelledReplicates, LabelledSummary, Moves, compact, fewer
 
 N_REPLICATES, _FEWEST = 100, 25
 
@@ -63,6 +63,8 @@ class Replicates:
         What they count beside those under other assumptions.
     unseen : float
         The share of the batch that scores where no labelled row does: what it is, is a guess.
+    drift : Drift or None
+        How metrics wander in time, beyond all this.
     """
 
     moves: Moves
@@ -73,6 +75,7 @@ class Replicates:
     noise: FloatArray
     weight: float = 1.0
     unseen: float = 0.0
+    drift: Drift | None = None
 
     def with_batch_rows(self, rows: LabelledSummary, ratios: FloatArray, seed: int) -> Replicates:
         """Return the replicates with labelled rows of the batch itself among those that speak.

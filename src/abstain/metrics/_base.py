@@ -436,7 +436,7 @@ class Metric(Parameters, ABC):
                 continue
             misfits = []
             # What the others are held against is drawn until its own noise is small.
-            for _ in range(1 if k else _STEADY):
+            for _ in range(_STEADY if k < labelled.still else 1):
                 drawn = rows[rng.choice(len(rows), size=len(rows), p=weight / weight.sum())]
                 scored = RowSummary(np.ascontiguousarray(labelled.proba[drawn]))
                 believed = both_columns(np.ascontiguousarray(labelled.believed[k, drawn]))

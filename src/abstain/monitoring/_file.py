@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from abstain._files import write_text
-from abstain._inputs import FloatArray
+from abstain._inputs import FloatArray, seconds_of
 from abstain._schema import checksum, is_nested
 from abstain._schema._kinds import (
     Constant,
@@ -33,7 +33,6 @@ from abstain._schema._kinds import (
     Text,
     Whole,
 )
-from abstain.monitoring._times import seconds_of
 from abstain.monitoring._watched import KINDS
 from abstain.summaries import Summary
 

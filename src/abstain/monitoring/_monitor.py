@@ -17,6 +17,7 @@ from abstain._inputs import (
     check_number,
     check_sample_weight,
     row_roles,
+    seconds_of,
     shown,
 )
 from abstain._summariser import Summariser
@@ -34,7 +35,7 @@ from abstain.monitoring._file import (
 )
 from abstain.monitoring._settings import capacity_of, positive, range_of
 from abstain.monitoring._shown import headline_of, html_of, text_of
-from abstain.monitoring._times import check_every, named, period_end, period_starts, seconds_of
+from abstain.monitoring._times import check_every, named, period_end, period_starts
 from abstain.monitoring._watched import KINDS, Watched
 from abstain.policy import Policy
 from abstain.selection import Selection

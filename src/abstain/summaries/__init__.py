@@ -7,6 +7,7 @@ from abstain.summaries._atoms import Atoms as Atoms
 from abstain.summaries._atoms import Windows as Windows
 from abstain.summaries._bins import Bins as Bins
 from abstain.summaries._bins import lower_edges as lower_edges
+from abstain.summaries._drift import Drift as Drift
 from abstain.summaries._labelled import KEYS as KEYS
 from abstain.summaries._labelled import LabelledSummary as LabelledSummary
 from abstain.summaries._labelled import shortened as shortened

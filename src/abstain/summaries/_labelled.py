@@ -17,6 +17,8 @@ from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.proportions import adapted
 from abstain._numerics import cuts_between, highest_of_rows
 from abstain._schema import MOST, Constant, Either, Keys, Number, Numbers, amounts, proportions
+from abstain.summaries._drift import KEYS as DRIFT_KEYS
+from abstain.summaries._drift import Drift
 
 # Levels of certainty at which rows of two classes are joined.
 _LEVELS = 512
@@ -38,6 +40,7 @@ _ROWS: Keys = {
 KEYS: Keys = {
     **_ROWS,
     "held_out?": Either(null=None, object={**_ROWS, "held_out?": Constant(None)}),
+    "drift?": DRIFT_KEYS,
 }
 
 
@@ -64,6 +67,8 @@ class LabelledSummary:
         How many examples each row stands for on average, of which the others are not there.
     doubts : tuple of str
         What speaks against the examples themselves.
+    drift : Drift or None
+        How metrics wander in time, where the times of the examples are known.
     """
 
     proba: FloatArray
@@ -74,6 +79,7 @@ class LabelledSummary:
     numbers: IntArray | None = None
     thinned: float = 1.0
     doubts: tuple[str, ...] = ()
+    drift: Drift | None = None
 
     @property
     def labels(self) -> IntArray:
@@ -134,7 +140,8 @@ class LabelledSummary:
         first[index] = np.arange(len(index))
         proba = sums[present] / total[present, None]
         held_out = None if self.held_out is None else self.held_out.compact()
-        return type(self)(proba, self.labels[first][present], total[present], edges, held_out)
+        labels, counts = self.labels[first][present], total[present]
+        return type(self)(proba, labels, counts, edges, held_out, drift=self.drift)
 
     def _some(self) -> Self:
         """Return some of the rows with the weight of all: of each label from sure to unsure."""
@@ -160,6 +167,7 @@ class LabelledSummary:
             np.concatenate(counted),
             held_out=held_out,
             thinned=len(self.proba) / len(at),
+            drift=self.drift,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -171,6 +179,7 @@ class LabelledSummary:
             "edges": self.edges.tolist(),
             "held_out": None if self.held_out is None else self.held_out.to_dict(),
             **({} if self.thinned == 1 else {"thinned": self.thinned}),
+            **({} if self.drift is None else {"drift": self.drift.to_dict()}),
         }
 
     @classmethod
@@ -186,6 +195,7 @@ class LabelledSummary:
             edges=np.array(data["edges"], dtype=np.float64),
             held_out=None if held_out is None else cls.from_dict(held_out),
             thinned=float(data.get("thinned", 1.0)),
+            drift=Drift.from_dict(data["drift"]) if "drift" in data else None,
         )
 
 

@@ -106,12 +106,15 @@ class LabelledReplicates:
         How much each row counts, as one of the batch.
     believed : ndarray of shape (n_replicates, n, n_classes), or (n_replicates, n) for two classes
         The probabilities of the replicate; of two classes those of the positive one.
+    still : int
+        How many of the first are the rows as they are, against which others are held.
     """
 
     proba: FloatArray
     codes: IntArray
     weight: FloatArray
     believed: FloatArray
+    still: int = 1
 
     def __getitem__(self, chosen: slice) -> LabelledReplicates:
         return LabelledReplicates(
@@ -119,11 +122,11 @@ class LabelledReplicates:
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[LabelledReplicates]) -> LabelledReplicates:
+    def joined(cls, parts: Sequence[LabelledReplicates], still: int) -> LabelledReplicates:
         """Return the replicates of all parts, which are of the same rows."""
         weight = np.concatenate([one.weight for one in parts])
         believed = np.concatenate([one.believed for one in parts])
-        return cls(parts[0].proba, parts[0].codes, weight, believed)
+        return cls(parts[0].proba, parts[0].codes, weight, believed, still)
 
     def with_rows(
         self, proba: FloatArray, codes: IntArray, weight: FloatArray, believed: FloatArray
