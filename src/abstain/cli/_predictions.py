@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -329,6 +330,21 @@ class Predictions:
     def predictions(self) -> NDArray[Any] | None:
         """The predicted labels."""
         return self._labels(self.of.columns.prediction)
+
+    @property
+    def times(self) -> NDArray[Any] | None:
+        """When each row was, as the library takes times."""
+        if self.of.columns.time is None:
+            return None
+        column = self._plain(self.of.columns.time)
+        # Text of numbers is what CSV has of them.
+        with suppress(pa.ArrowInvalid):
+            column = column.cast(pa.float64()) if pa.types.is_string(column.type) else column
+        if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+            return np.asarray(column.to_numpy())
+        if pa.types.is_date(column.type):
+            column = column.cast(pa.timestamp("us"))
+        return np.array(column.to_pylist(), dtype=object)
 
     @property
     def labels(self) -> Any:

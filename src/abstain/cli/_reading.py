@@ -162,6 +162,8 @@ class Columns:
         The row's name.
     group, groups : str or None, and tuple of str
         What rows are compared by: one column, or several.
+    time : str or None
+        When each row of VALIDATION was.
     """
 
     scores: str = option_field(
@@ -213,6 +215,11 @@ class Columns:
         "each by itself.",
         absent=(),
     )
+    time: str | None = option_field(
+        "--time",
+        help="The column of VALIDATION with the time of each row: intervals then hold what the "
+        "metric wanders in time too.",
+    )
     known_labels: str | None = option_field(
         "--known-labels",
         help="A column of BATCH with the true label where it is known, and nothing elsewhere; "
@@ -236,7 +243,7 @@ class Columns:
     @property
     def of_batch(self) -> Self:
         """Those of BATCH, whose labels are not looked at unless that is asked for."""
-        return replace(self, label=self.target_label)
+        return replace(self, label=self.target_label, time=None)
 
     def by_option(self) -> dict[str, str]:
         """Return the columns that are no scores, by the option that asks for each."""
@@ -246,5 +253,6 @@ class Columns:
             "--group": self.group,
             "--prediction": self.prediction,
             "--known-labels": self.known_labels,
+            "--time": self.time,
         }
         return {option: name for option, name in asked.items() if name is not None}

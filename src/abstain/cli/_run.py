@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 )
 @goal_options
 @option.tables(
-    "scores", "label", "positive", "identifier", "group", "known_labels",
+    "scores", "label", "positive", "identifier", "group", "known_labels", "time",
     method=("shift", "decision", "score", "level", "random_state"), refer=True, stream=True,
 )  # fmt: skip
 @option.outputs(
@@ -105,7 +105,7 @@ def _fitted(
 
     classes = tables.classes(source, goal.of_positive())
     abstainer = Abstainer(**parameters, positive=classes.positive)
-    return abstainer.fit(source.scores, source.labels, classes=classes.columns)
+    return abstainer.fit(source.scores, source.labels, classes=classes.columns, time=source.times)
 
 
 def _streamed(tables: option.Tables, goal: Goal, outputs: option.Outputs) -> None:
