@@ -411,3 +411,78 @@ def test_rows_of_one_score_are_no_doubt_about_the_batch_of_a_saved_rule():
     again = decisions.policy.apply(scores[1200:])
     assert again.assumption.doubts == decisions.assumption.doubts
     assert again.assumption.p_value == pytest.approx(decisions.assumption.p_value, abs=0.02)
+
+
+@pytest.fixture(scope="module")
+def fifty():
+    """Fifty classes, the proportions of the batch moved."""
+    rng = np.random.default_rng(0)
+    alike = 0.3 * rng.normal(size=(50, 50))
+
+    def rows(n, priors=None):
+        y = rng.choice(50, size=n, p=priors)
+        return 1.5 * (rng.normal(size=(n, 50)) + 2.5 * np.eye(50)[y] + alike[y]), y
+
+    moved = rng.dirichlet(np.full(50, 3.0))
+    abstainer = Abstainer("accuracy", budget=0.15, scale="logits", random_state=0)
+    batch, _ = rows(1_500, moved)
+    return abstainer.fit(*rows(4_000)).decide(batch), batch
+
+
+def test_a_saved_policy_of_fifty_classes_says_what_its_run_said(fifty, tmp_path):
+    decisions, batch = fifty
+    decisions.policy.save(tmp_path / "policy.json")
+    again = Policy.load(tmp_path / "policy.json").apply(batch)
+    assert (again.abstain == decisions.abstain).all()
+    for when in ("before", "after"):
+        here, there = (getattr(found.estimate, when) for found in (decisions, again))
+        assert abs(there.value - here.value) < 0.1 * np.ptp(here.interval)
+    here, there = decisions.current_priors, again.current_priors
+    width = np.ptp(here.interval, axis=-1)
+    assert (np.abs(there.values - here.values) < 0.1 * width).all()
+    for world, weight in decisions.assumption.worlds.items():
+        assert again.assumption.worlds[world] == pytest.approx(weight, abs=0.01)
+
+
+def test_a_policy_of_fifty_classes_keeps_the_classes_that_rows_may_be_of(fifty):
+    policy = fifty[0].policy
+    source = policy.to_dict()["source"]
+    kept = source["proba"]
+    assert len(source["label"]) == len(kept["values"]) == 4_000  # no row is left out
+    assert {len(row) for row in kept["columns"]} == {len(kept["values"][0])} == {35}
+    for row, label in zip(kept["columns"], source["label"], strict=True):
+        assert label in row
+    again = Policy.from_dict(policy.to_dict())
+    np.testing.assert_array_equal(again.source.proba, policy.source.proba)
+    np.testing.assert_allclose(again.source.proba.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("columns", lambda rows: [[0] * len(row) for row in rows], "of different columns"),
+        ("columns", lambda rows: rows[:-1], "source.proba"),
+        ("columns", lambda rows: [[50] * len(row) for row in rows], "from 0 to 49"),
+        ("values", lambda rows: [[1.0] * len(row) for row in rows], "sum to 1 at most"),
+        ("rest", lambda rest: [2.0, *rest[1:]], "from 0 to 1"),
+    ],
+)
+def test_what_is_no_probability_of_the_few_classes_kept_is_named(fifty, key, value, message):
+    content = fifty[0].policy.to_dict()
+    content["source"]["proba"][key] = value(content["source"]["proba"][key])
+    with pytest.raises(PolicyError, match=message):
+        Policy.from_dict(content)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "balanced-accuracy", "kappa"])
+def test_gains_of_many_classes_come_back_to_the_last_bit(metric):
+    rng = np.random.default_rng(0)
+    y = rng.integers(40, size=800)
+    logits = rng.normal(size=(800, 40)) + 4 * np.eye(40)[y]
+    abstainer = Abstainer(metric, budget=0.1, calibration="temperature", scale="logits")
+    policy = abstainer.fit(logits, y).decide(logits + 0.1).policy
+    stored = policy.to_dict()["withhold"]["gains"]
+    assert isinstance(stored, list if metric == "kappa" else dict)
+    np.testing.assert_array_equal(
+        Policy.from_dict(policy.to_dict()).region.gains, policy.region.gains
+    )

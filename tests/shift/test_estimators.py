@@ -18,6 +18,7 @@ from abstain.shift import (
     NoShift,
     RLLSHard,
     RLLSSoft,
+    _maximum_likelihood,
     adapt_proba,
 )
 
@@ -285,3 +286,23 @@ def test_rlls_stays_at_no_shift_at_once_where_the_scores_are_weak():
     y = (rng.random((400, 1)) > proba.cumsum(axis=1)).sum(axis=1)
     fitted = RLLSSoft().fit(proba, proba[::-1], y)
     np.testing.assert_allclose(fitted.priors_, np.bincount(y) / 400, rtol=1e-14)
+
+
+@pytest.mark.parametrize("prior_rows", [10.0, 0.0])
+def test_of_very_many_classes_the_same_maximum_is_found_without_a_hessian(monkeypatch, prior_rows):
+    rng = np.random.default_rng(0)
+
+    def rows(n, priors=None):
+        y = rng.choice(140, size=n, p=priors)
+        z = 3 * (rng.normal(size=(n, 140)) + 3 * np.eye(140)[y])
+        return np.exp(z) / np.exp(z).sum(axis=1, keepdims=True), y
+
+    source, y = rows(1_500)
+    target, _ = rows(1_500, rng.dirichlet(np.ones(140)))
+    weight = np.arange(1_500) % 3
+    found = []
+    for most in (128, 1_000):
+        monkeypatch.setattr(_maximum_likelihood, "_MOST_DENSE", most)
+        one = MaximumLikelihoodShift(prior_rows=prior_rows)
+        found.append(one.fit(source, target, y, sample_weight_target=weight).weights_)
+    np.testing.assert_allclose(*found, atol=1e-6)

@@ -16,7 +16,7 @@ from abstain.exceptions import RepairWarning, warn_user
 from abstain.metrics import Metric
 from abstain.regions import Choice
 from abstain.shift import Assumption, World
-from abstain.summaries import BatchSummary, summarise
+from abstain.summaries import BatchSummary, own_order, summarise
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +117,12 @@ class Outcome:
             summary = self._atoms
             decided = self.metric.applied(self.choice, summary)
         else:
-            summary = summarise(self.proba, self.weight)
-            decided = self.columns, self.abstain
+            # In the order in which rows are decided about, so that the same draws are of each.
+            order = own_order(self.proba, self.weight)
+            order = np.arange(len(self.proba)) if order is None else order
+            weight = None if self.weight is None else self.weight[order]
+            summary = summarise(self.proba[order], weight)
+            decided = self.columns[order], self.abstain[order]
         return self.drawn_on(summary, self.choice, decided, replicates)
 
     @property

@@ -75,7 +75,7 @@ from abstain.regions import Choice, Region
 from abstain.rules import DecisionRule
 from abstain.selection import Selection
 from abstain.shift import Assumption, ShiftEstimator, ratio_of_priors
-from abstain.summaries import LabelledSummary, fewer, summarise
+from abstain.summaries import LabelledSummary, RowSummary, fewer, summarise
 
 _logger = logger("policy")
 
@@ -462,6 +462,9 @@ class Policy:
         rows = fewer(calibrated, weight, _MOST_CHECKED // len(self.classes))
         try:
             summary = summarise(rows[0], None if weight is None else rows[1])
+            if isinstance(summary, RowSummary):
+                # As they are decided about together.
+                summary = summary.in_own_order()
             return estimate_shift(given, summary, used=self.ratios)
         except AbstainError:
             # Proportions that these rows cannot tell are those that the rule was made for.

@@ -18,11 +18,14 @@ from abstain import scores
 from abstain._inputs import FloatArray, IntArray, Mask, both_columns, whole_rows
 from abstain._kernels.confusion import linear_gain, top_share
 from abstain._numerics import ROUNDING, clear_edge, plain
-from abstain._schema import FOUND, Keys, Whole
+from abstain._schema import FOUND, Either, Keys, Numbers, Whole
 from abstain.program import Value
 from abstain.regions._base import Region, built_in
 from abstain.rules import DecisionRule
 from abstain.summaries import WEIGHT_TOLERANCE
+
+# Of more classes a file holds gains that hang on the true class alone as two for each.
+_MANY_CLASSES = 32
 
 #: The farthest that rounding may move any value, and that of some rows by themselves.
 Reach = tuple[float, Callable[[IntArray], FloatArray] | None]
@@ -84,7 +87,13 @@ class GainThreshold(ThresholdRegion):
     """
 
     kind: ClassVar[str] = "gain-threshold"
-    keys: ClassVar[Keys] = {"gains": ("classes", "classes"), "threshold": FOUND}
+    keys: ClassVar[Keys] = {
+        "gains": Either(
+            list=Numbers(("classes", "classes")),
+            object={"right": ("classes",), "wrong": ("classes",)},
+        ),
+        "threshold": FOUND,
+    }
     reads_prediction: ClassVar[bool] = True
     score_label: ClassVar[str] = "expected gain from referring the case"
 
@@ -118,14 +127,27 @@ class GainThreshold(ThresholdRegion):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the region as plain data."""
-        threshold = plain(self.threshold)
-        return {"kind": self.kind, "gains": self.gains.tolist(), "threshold": threshold}
+        right, wrong = np.diag(self.gains), np.append(self.gains[:-1, -1], self.gains[-1, 0])
+        gains: Any = self.gains.tolist()
+        if len(right) > _MANY_CLASSES and (self.gains == _of_wrong(right, wrong)).all():
+            gains = {"right": right.tolist(), "wrong": wrong.tolist()}
+        return {"kind": self.kind, "gains": gains, "threshold": plain(self.threshold)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Return the region that ``to_dict`` described."""
-        gains = np.array(data["gains"], dtype=np.float64)
+        gains = data["gains"]
+        if isinstance(gains, dict):
+            gains = _of_wrong(np.asarray(gains["right"]), np.asarray(gains["wrong"]))
+        gains = np.array(gains, dtype=np.float64)
         return cls(gains=gains, threshold=cls._read_threshold(data))
+
+
+def _of_wrong(right: FloatArray, wrong: FloatArray) -> FloatArray:
+    """Return gains of which all of a true class that is predicted wrong are the same."""
+    gains = np.repeat(wrong[:, None], len(wrong), axis=1)
+    np.fill_diagonal(gains, right)
+    return gains
 
 
 @built_in

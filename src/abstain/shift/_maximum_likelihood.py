@@ -16,7 +16,7 @@ from scipy.special import xlogy
 from abstain._inputs import FloatArray, check_labels, check_proba, check_whole, number
 from abstain._kernels.proportions import expected_classes, mixture_derivatives
 from abstain._kernels.softmax import scaled_softmax
-from abstain._numerics import clone, gamma_draws, minimise
+from abstain._numerics import Local, clone, gamma_draws, minimise, minimise_by_products
 from abstain._schema import AMOUNT, Either, Flag, Keys, Kind, OneOf, Whole
 from abstain.calibration import fit_scaling
 from abstain.exceptions import of_sklearn, warn_user
@@ -51,6 +51,8 @@ _IMPOSSIBLE = 1e-200
 _MOST_STEPS = 1_000_000
 _MOST_ROWS = 1e15
 _MOST_NEWTON = 100
+# Up to this many classes their Hessian is made; curvatures below this share of the largest are it.
+_MOST_DENSE, _LEAST_CURVED = 128, 1e-10
 # A step this short is the last one.
 _EXACT = 1e-9
 # Prior rows that move nothing but keep every class above 0.
@@ -366,20 +368,46 @@ class _Problem:
 
     def objective(self, ratios: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Return the convex function to minimise, its gradient and its Hessian."""
-        value, gradient, hessian = mixture_derivatives(self.proba, self.weight, ratios)
+        found, gradient, hessian = mixture_derivatives(self.proba, self.weight, ratios)
+        value, slope, curved = self._joined(ratios, found, gradient)
+        return value, slope, (1 - self.share) * hessian + np.diag(curved)
+
+    def by_products(self, ratios: FloatArray) -> Local:
+        """Return the same of many classes, whose Hessian is multiplied with and not made."""
+        totals = self.proba @ ratios
+        count = self.weight if len(self.weight) else np.ones(len(totals))
+        mass, there = count.sum() / (1 - self.share), (totals > 0) & (count > 0)
+        each = np.divide(count, totals, out=np.zeros_like(totals), where=there)
+        with np.errstate(divide="ignore"):
+            logs = np.log(totals, out=np.zeros_like(totals), where=count > 0)
+        value, slope, curved = self._joined(
+            ratios, float(logs @ count / count.sum()), each @ self.proba / count.sum()
+        )
+        square = np.divide(each, totals, out=np.zeros_like(totals), where=there) / mass
+        diagonal = curved + np.einsum("x,xi,xi->i", square, self.proba, self.proba)
+        least = _LEAST_CURVED * float(diagonal.max())
+
+        def times(v: FloatArray) -> FloatArray:
+            return np.asarray((self.proba @ v * square) @ self.proba + curved * v)
+
+        def roughly(v: FloatArray, damping: float) -> FloatArray:
+            return np.asarray(v / (np.maximum(diagonal, least) + damping))
+
+        return Local(value, slope, times, roughly, float(diagonal.max()))
+
+    def _joined(
+        self, ratios: FloatArray, value: float, gradient: FloatArray
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """Return value and gradient with the rows of known class, and what these curve."""
         if self.share == 0:
-            return float(self.priors @ ratios) - value, self.priors - gradient, hessian
+            return float(self.priors @ ratios) - value, self.priors - gradient, 0 * ratios
         known = self.share * np.divide(
             self.mix, ratios, out=np.zeros_like(ratios), where=ratios > 0
         )
         curved = np.divide(known, ratios, out=np.zeros_like(ratios), where=ratios > 0)
-        rest = 1 - self.share
-        logs = self.share * float(xlogy(self.mix, ratios).sum())
-        return (
-            float(self.priors @ ratios) - rest * value - logs,
-            self.priors - rest * gradient - known,
-            rest * hessian + np.diag(curved),
-        )
+        rest, logs = 1 - self.share, self.share * float(xlogy(self.mix, ratios).sum())
+        slope = self.priors - rest * gradient - known
+        return float(self.priors @ ratios) - rest * value - logs, slope, curved
 
     def em_step(self, ratios: FloatArray) -> FloatArray:
         """Return the mean of the adapted probabilities: the next proportions."""
@@ -416,13 +444,13 @@ def _solve(problem: _Problem, start: FloatArray, algorithm: Algorithm, max_iter:
     ]
     held = np.where(problem.priors > 0, np.inf, 0.0)
     for part in (*parts, problem):
-        found = minimise(
-            part.objective,
-            start,
-            lower=part.lowest,
-            upper=held,
-            max_iter=min(max_iter, _MOST_NEWTON),
-        )
+        most, lower = min(max_iter, _MOST_NEWTON), part.lowest
+        if len(start) > _MOST_DENSE:
+            found = minimise_by_products(
+                part.by_products, start, lower=lower, upper=held, max_iter=most
+            )
+        else:
+            found = minimise(part.objective, start, lower=lower, upper=held, max_iter=most)
         # The ratios times the source's proportions sum to 1 at the maximum; what is far from it,
         # or not a number, is none.
         near = abs(float(problem.priors @ found.x) - 1) < _OFF

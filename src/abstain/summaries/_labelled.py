@@ -19,18 +19,20 @@ from abstain._numerics import cuts_between, highest_of_rows
 from abstain._schema import MOST, Constant, Either, Keys, Number, Numbers, amounts, proportions
 from abstain.summaries._drift import KEYS as DRIFT_KEYS
 from abstain.summaries._drift import Drift
+from abstain.summaries._few_classes import FEW, FewClasses, how_few
 
 # Levels of certainty at which rows of two classes are joined.
 _LEVELS = 512
 # Further levels for a class that has less than one row in so many.
 _RARE, _OF_RARE = 20, 256
-# Probabilities that are kept of rows of more classes, and their digits.
-_MOST_NUMBERS = 60_000
+# Numbers that are kept of rows of more classes, and their digits; and what they may grow to where
+# each row has its classes again.
+_MOST_NUMBERS, _MOST_AGAIN = 150_000, 2**23
 _DIGITS = 7
 
 
 _ROWS: Keys = {
-    "proba": proportions("rows", "classes"),
+    "proba": Either(list=proportions("rows", "classes"), object=FEW),
     "label": Numbers(("rows",), low=0, below="classes", whole=True),
     "weight": Either(null=None, list=amounts("rows")),
     "edges": Numbers(("levels",), low=0, high=1, rising=True, least=0, most=10_000),
@@ -69,6 +71,8 @@ class LabelledSummary:
         What speaks against the examples themselves.
     drift : Drift or None
         How metrics wander in time, where the times of the examples are known.
+    few : FewClasses or None
+        Of a compact source of many classes: those of each row whose probabilities were kept.
     """
 
     proba: FloatArray
@@ -80,6 +84,7 @@ class LabelledSummary:
     thinned: float = 1.0
     doubts: tuple[str, ...] = ()
     drift: Drift | None = None
+    few: FewClasses | None = None
 
     @property
     def labels(self) -> IntArray:
@@ -146,9 +151,11 @@ class LabelledSummary:
     def _some(self) -> Self:
         """Return some of the rows with the weight of all: of each label from sure to unsure."""
         held_out = None if self.held_out is None else self.held_out._some()
-        most = max(_MOST_NUMBERS // self.proba.shape[1], 1)
-        if len(self.proba) <= most:
-            return replace(self, proba=shortened(self.proba), held_out=held_out)
+        n, k = self.proba.shape
+        few = how_few(self.proba, _MOST_NUMBERS)
+        most = max(min(_MOST_NUMBERS // few, _MOST_AGAIN // k), 1)
+        if n <= most:
+            return replace(self, held_out=held_out)._written(few)
         weight = self.counts
         picked, counted = [], []
         for label in np.unique(self.labels[weight > 0]):
@@ -160,20 +167,29 @@ class LabelledSummary:
             found, times = np.unique(steps, return_counts=True)
             picked.append(rows[found])
             counted.append(times * below[-1] / n)
-        at = np.concatenate(picked)
+        # In the order they came, as where all of them are kept.
+        at, counts = np.concatenate(picked), np.concatenate(counted)
+        order = np.argsort(at)
         return type(self)(
-            shortened(self.proba[at]),
-            self.labels[at],
-            np.concatenate(counted),
+            self.proba[at[order]],
+            self.labels[at[order]],
+            counts[order],
             held_out=held_out,
             thinned=len(self.proba) / len(at),
             drift=self.drift,
-        )
+        )._written(few)
+
+    def _written(self, few: int) -> Self:
+        """Return the rows as they come back from a file, which keeps so many classes of each."""
+        if few == self.proba.shape[1]:
+            return replace(self, proba=shortened(self.proba))
+        kept = FewClasses.of(self.proba, self.labels, few)
+        return replace(self, proba=kept.whole(shortened(kept.values(self.proba))), few=kept)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the source as plain data."""
         return {
-            "proba": self.proba.tolist(),
+            "proba": self.proba.tolist() if self.few is None else self.few.to_dict(self.proba),
             "label": self.labels.tolist(),
             "weight": None if self.weight is None else self.weight.tolist(),
             "edges": self.edges.tolist(),
@@ -188,14 +204,18 @@ class LabelledSummary:
         weight, held_out = data["weight"], data.get("held_out")
         if weight is not None and not np.sum(weight) > 0:
             raise ValueError("`source.weight` must be above 0 for some row")
+        proba, few = data["proba"], None
+        if isinstance(proba, dict):
+            proba, few = FewClasses.from_dict(proba, len(data["label"]))
         return cls(
-            proba=np.array(data["proba"], dtype=np.float64),
+            proba=np.array(proba, dtype=np.float64),
             codes=np.array(data["label"], dtype=np.intp),
             weight=None if weight is None else np.array(weight, dtype=np.float64),
             edges=np.array(data["edges"], dtype=np.float64),
             held_out=None if held_out is None else cls.from_dict(held_out),
             thinned=float(data.get("thinned", 1.0)),
             drift=Drift.from_dict(data["drift"]) if "drift" in data else None,
+            few=few,
         )
 
 
