@@ -7,7 +7,7 @@ from abstain import Abstainer
 from abstain.cuda import apply
 from abstain.cuda._arrays import calibrated, made_of, unfit
 from abstain.cuda._kernels import logistic_of
-from abstain.cuda._summary import sampled
+from abstain.cuda._rows import sampled
 from abstain.summaries import Summary
 
 CALIBRATORS = ["bcts", "dirichlet", "identity", "isotonic", "nbvs", "temperature", "vector"]

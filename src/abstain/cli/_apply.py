@@ -55,7 +55,7 @@ def apply(*, tables: option.Tables, at_most: int | None, outputs: option.Outputs
 
 def _streamed(tables: option.Tables, at_most: int | None, outputs: option.Outputs) -> None:
     """Do the same about rows that are never in memory all at once."""
-    from abstain.cli._queue import Queue
+    from abstain.cli._parts import Queue
     from abstain.cli._streaming import StreamChoice, StreamedRun, choice_of, first_pass
 
     policy, stream, rule = tables.policy, tables.files(stream=True), tables.rule

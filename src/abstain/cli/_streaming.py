@@ -26,9 +26,8 @@ from abstain._numerics import rate_bar
 from abstain.arrow import RowSample, ahead, sample_decisions
 from abstain.cli._kept_run import KeptRun, file_facts
 from abstain.cli._output import Outputs, emit, heard_warnings, manifest_path, wrote
-from abstain.cli._parts import Part, Tables, part_chunks, parts_of
+from abstain.cli._parts import Part, Queue, QueueEnd, Tables, part_chunks, parts_of
 from abstain.cli._predictions import Chunk, PredictionFiles
-from abstain.cli._queue import Queue, QueueEnd
 from abstain.cli._summary import facts, lines
 from abstain.cli._tables import found_files
 from abstain.cli._terminal import in_a_line, say

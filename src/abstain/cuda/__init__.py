@@ -6,7 +6,6 @@ PyTorch and arrays of CuPy. Only the summary comes to the host, where the choice
 
 from __future__ import annotations
 
-from abstain.cuda._decisions import DeviceDecisions, apply, decide
-from abstain.cuda._summary import summarise
+from abstain.cuda._rows import DeviceDecisions, apply, decide, summarise
 
 __all__ = ["DeviceDecisions", "apply", "decide", "summarise"]
