@@ -12,7 +12,6 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -217,21 +216,19 @@ class Queue:
         self.at_most, self.n_withheld, self.n_unscored = at_most, 0, 0
         self._pressing: FloatArray = np.empty(0)
         self._numbers: IntArray = np.empty(0, dtype=np.int64)
-        self._adding = Lock()
 
     def add(self, decisions: Decisions, begin: int) -> None:
-        """Take the rows of a chunk, of which the first has this number; in any order."""
+        """Take the rows of a chunk, of which the first has this number."""
         rows = np.flatnonzero(decisions.abstain)
         unscored: Mask | None = decisions.missing
-        with self._adding:
-            self.n_withheld += len(rows)
-            self.n_unscored += 0 if unscored is None else int(unscored.sum())
-            if self.at_most is None:
-                return
-            self._pressing = np.concatenate([self._pressing, decisions.priority[rows]])
-            self._numbers = np.concatenate([self._numbers, begin + places(decisions)[rows]])
-            if len(self._numbers) > 2 * self.at_most:
-                self._shorten(self.at_most)
+        self.n_withheld += len(rows)
+        self.n_unscored += 0 if unscored is None else int(unscored.sum())
+        if self.at_most is None:
+            return
+        self._pressing = np.concatenate([self._pressing, decisions.priority[rows]])
+        self._numbers = np.concatenate([self._numbers, begin + places(decisions)[rows]])
+        if len(self._numbers) > 2 * self.at_most:
+            self._shorten(self.at_most)
 
     def _shorten(self, most: int) -> None:
         first = np.lexsort((self._numbers, -self._pressing))[:most]

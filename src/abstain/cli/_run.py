@@ -110,8 +110,6 @@ def _fitted(
 
 def _streamed(tables: option.Tables, goal: Goal, outputs: option.Outputs) -> None:
     """Do the same about rows that are never in memory all at once."""
-    from threading import Lock
-
     from abstain.cli._streaming import (
         StreamChoice,
         StreamedRun,
@@ -126,15 +124,12 @@ def _streamed(tables: option.Tables, goal: Goal, outputs: option.Outputs) -> Non
 
     def choose() -> StreamChoice:
         abstainer = _fitted(tables.labelled(), tables, goal, parameters)
-        # Merged in any order the summary is the same.
         summaries: list[Any] = []
 
         def look(scores: Any, gaps: bool, _: int) -> None:
             part = abstainer.summarise(scores, missing=missing if gaps else "error")
-            with merging:
-                summaries[:] = [summaries[0].merge(part) if summaries else part]
+            summaries[:] = [summaries[0].merge(part) if summaries else part]
 
-        merging = Lock()
         seen = first_pass(stream, abstainer.classes_, look)
         policy = _with_columns(abstainer.decide_summary(summaries[0]), tables.columns)
         chosen = choice_of(policy, seen)

@@ -7,9 +7,7 @@ other, and a run that was stopped goes on behind the last of them; a single file
 from __future__ import annotations
 
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -21,7 +19,6 @@ import numpy as np
 import pyarrow as pa
 
 from abstain._files import landing
-from abstain._kernels._pieces import n_threads
 from abstain._numerics import rate_bar
 from abstain.arrow import RowSample, ahead, sample_decisions
 from abstain.cli._kept_run import KeptRun, file_facts
@@ -34,9 +31,6 @@ from abstain.cli._terminal import in_a_line, say
 from abstain.cli._writing import manifest_of, say_renamed, write_json, writing
 from abstain.exceptions import AssumptionWarning, RepairWarning, warn_user
 from abstain.policy import Policy
-
-# Each holds a chunk and a summary of a few megabytes.
-_MOST_AT_A_TIME = 4
 
 
 @dataclass
@@ -109,13 +103,13 @@ def first_pass(
     classes : array-like
         The classes, in the order that the library has them.
     look : callable
-        Gets the scores of each chunk, whether rows are without one, and the number of the first;
-        of several chunks at a time, in any order, by threads.
+        Gets the scores of each chunk, whether rows are without one, and the number of the first.
+        The next chunks are read meanwhile.
     """
     names = files.scores.names_for(classes)
     counts, sample = list[int](), RowSample()
     several = len(files.files) > 1
-    with rate_bar("reading scores", files.n_rows()) as advance, _by_threads(look) as looked_at:
+    with rate_bar("reading scores", files.n_rows()) as advance:
         for file in files.files:
             count = 0
             for chunk in ahead(files.chunks(file, ())):
@@ -124,8 +118,10 @@ def first_pass(
                 number = sum(counts) + count
                 files.note_gaps(chunk, file, number)
                 scores = chunk.scores.select(names)
-                place = Place(file, chunk.begin, several)
-                looked_at(place, scores, chunk.gaps is not None, number)
+                try:
+                    look(scores, chunk.gaps is not None, number)
+                except ValueError as error:
+                    raise Place(file, chunk.begin, several).of(error) from error
                 drawn = np.column_stack([column.to_numpy() for column in scores.columns])
                 sample.add(drawn if chunk.gaps is None else drawn[~chunk.gaps])
                 count += len(chunk)
@@ -146,36 +142,6 @@ class Place(NamedTuple):
         if not self.begin and not self.several:
             return error
         return ValueError(f"{self.file}, counted from its row {self.begin} on: {error}")
-
-
-@contextmanager
-def _by_threads(
-    look: Callable[[pa.Table, bool, int], None],
-) -> Iterator[Callable[[Place, pa.Table, bool, int], None]]:
-    """Give a function that has a chunk looked at while the next ones are read.
-
-    No more than a few at a time; the first error comes first.
-    """
-    most = min(n_threads(), _MOST_AT_A_TIME)
-    waiting: deque[tuple[Future[None], Place]] = deque()
-
-    def finish() -> None:
-        found, place = waiting.popleft()
-        try:
-            found.result()
-        except ValueError as error:
-            raise place.of(error) from error
-
-    with ThreadPoolExecutor(most) as pool:
-
-        def looked_at(place: Place, scores: pa.Table, gaps: bool, number: int) -> None:
-            if len(waiting) >= most:
-                finish()
-            waiting.append((pool.submit(look, scores, gaps, number), place))
-
-        yield looked_at
-        while waiting:
-            finish()
 
 
 def choice_of(policy: Policy, seen: FirstPass, queue: Queue | None = None) -> StreamChoice:
