@@ -240,3 +240,18 @@ def test_which_cases_are_referred_and_the_likeliest_first(abstain, clinic):
     likely = np.array([float(row["p_1"]) for row in rows])
     assert (np.diff(likely) <= 0).all()
     assert {row["abstain"] for row in rows[: int((likely > high + 1e-4).sum())]} == {"false"}
+
+
+def test_proportions_of_a_rare_class_have_digits(abstain):
+    """0.001 then and 0.001 now is half as many again."""
+    rng, n = np.random.default_rng(0), 40_000
+    tables = {"validation.csv": 0.001, "batch.csv": 0.0015}
+    for name, rate in tables.items():
+        y = (rng.random(n) < rate).astype(int)
+        write_columns(Path(name), {"logit": rng.normal(size=n) + 3 * y - 7, "ill": y})
+    out = abstain(*RUN, "--metric", "accuracy", "--budget", "50")[1]
+    row = next(line for line in out.splitlines() if line.startswith("  1 "))
+    then, now, low, _, high = row.replace("(", "").replace(")", "").split()[1:]
+    assert {len(one) for one in (then, now, low, high)} == {len("0.00100")}
+    assert float(low) < float(now) < float(high)
+    assert abstain("shift", *RUN[1:])[1].count(then) >= 1

@@ -329,6 +329,19 @@ def test_every_interval_of_the_page_is_at_the_level(clinic):
     assert "90%" not in page.replace("90% of", "")
 
 
+def test_a_rare_class_among_many_rows_does_not_stop_the_back_test(monkeypatch):
+    """Of many rows some are taken, and two in a thousand of them may be none."""
+    monkeypatch.setattr("abstain.report._trust.N_SHIFTS", 4)
+    rng = np.random.default_rng(0)
+    y = (rng.random(60_000) < 0.001).astype(int)
+    scores = rng.normal(size=60_000) + 4 * y - 7
+    abstainer = Abstainer("average-precision", budget=30, calibration="platt", scale="logits")
+    decisions = abstainer.set_params(random_state=0).fit(scores, y).decide(scores[:20_000])
+    for seed in range(3):
+        facts = Report(decisions, scores_val=scores, y_val=y, random_state=seed).facts
+        assert facts["trust"]["back_test"]["points"]
+
+
 def test_a_class_with_few_labels_does_not_stop_the_back_test(four_classes):
     validation = simulate_four_class_normal(1_200, random_state=2)
     few = np.flatnonzero(validation.y == 3)[8:]

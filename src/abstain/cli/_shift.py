@@ -53,14 +53,16 @@ def shift(*, tables: option.Tables, outputs: option.Outputs) -> None:
 
 def _lines(found: dict[str, Any]) -> list[str]:
     """Return the facts as lines for people."""
-    from abstain.cli._summary import proportion_lines
+    from abstain._words import span
+    from abstain.cli._summary import decimals_of, proportion_lines
 
     priors = found["priors"]
+    digits = decimals_of(priors["validation"], priors["target"])
     columns = {
-        "validation": [f"{value:.3f}" for value in priors["validation"]],
+        "validation": [f"{value:.{digits}f}" for value in priors["validation"]],
         f"batch ({priors['confidence']:.0%} interval)": [
-            f"{value:.3f} ({low:.3f} to {high:.3f})"
-            for value, (low, high) in zip(priors["target"], priors["interval"], strict=True)
+            f"{value:.{digits}f} ({span(ends, digits)})"
+            for value, ends in zip(priors["target"], priors["interval"], strict=True)
         ],
     }
     title = (

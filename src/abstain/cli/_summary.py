@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from abstain._numerics import aligned
-from abstain._words import class_in_words, estimate, number, share
+from abstain._words import class_in_words, estimate, number, places, share, span
 from abstain.cli._output import UNDEFINED
 from abstain.cli._terminal import in_a_line
 from abstain.decisions import Decisions
@@ -22,6 +22,8 @@ from abstain.selection import Cost, Selection, goals_of, shown_short
 # Of more classes than this those are shown whose proportion moved most.
 _MANY_CLASSES = 10
 _SHOWN_CLASSES = 8
+# Proportions below this have more than three decimals.
+_RARE = 0.01
 # How probable a world is whose figures are given by themselves.
 _WORTH_A_LINE = 0.05
 _IF = {
@@ -175,18 +177,19 @@ def _estimates(found: dict[str, Any]) -> list[str]:
 def _proportions(found: dict[str, Any]) -> list[str]:
     """Return the class proportions: of validation, those stored in the rule, those of the rows."""
     priors = found["priors"]
-    columns = {"validation": [f"{value:.3f}" for value in priors["validation"]]}
+    digits = decimals_of(priors["validation"], priors["estimated"])
+    columns = {"validation": [f"{value:.{digits}f}" for value in priors["validation"]]}
     now = priors["target"]
     if priors["stored"] is not None:
-        columns["made for"] = [f"{value:.3f}" for value in priors["stored"]]
+        columns["made for"] = [f"{value:.{digits}f}" for value in priors["stored"]]
     if priors["estimated"] is not None:
         now = priors["estimated"]
         columns[f"these rows (estimated, {100 * priors['level']:g}% interval)"] = [
-            f"{value:.3f} ({low:.3f} to {high:.3f})"
-            for value, (low, high) in zip(now, priors["interval"], strict=True)
+            f"{value:.{digits}f} ({span(ends, digits)})"
+            for value, ends in zip(now, priors["interval"], strict=True)
         ]
     elif priors["stored"] is None:
-        columns["used for these rows"] = [f"{value:.3f}" for value in now]
+        columns["used for these rows"] = [f"{value:.{digits}f}" for value in now]
     then = priors["validation"] if priors["stored"] is None else priors["stored"]
     result = proportion_lines("Class proportions", found["classes"], columns, then=then, now=now)
     if priors["why_not"] is not None:
@@ -212,6 +215,12 @@ def _certified(certificate: dict[str, Any]) -> list[str]:
             f"  {name:<18}  {bound['value']:.4f}  (observed {observed} on {bound['n']:,} labels)"
         )
     return result
+
+
+def decimals_of(*proportions: Sequence[float] | None) -> int:
+    """Return how many decimals class proportions need, of which one may be rare."""
+    rarest = min(value for each in proportions if each is not None for value in each if value > 0)
+    return places([rarest], 3) if rarest < _RARE else 3
 
 
 def proportion_lines(

@@ -138,7 +138,7 @@ def _folds(policy: Policy, validation: Validation, rng: np.random.Generator) -> 
     """Fit on each half of the validation data, to test on the other."""
     scores, codes, weight = validation.scores, validation.codes, validation.weight
     # The rows of each class are dealt to two halves in turn, of at most so many rows in all.
-    order = rng.permutation(len(codes))[:MOST_ROWS]
+    order = _some_rows(rng.permutation(len(codes)), codes, len(policy.classes))
     order = order[np.argsort(codes[order], kind="stable")]
     for known, testing in ((order[::2], order[1::2]), (order[1::2], order[::2])):
         own, part = scores.part(known), None if weight is None else weight[known]
@@ -151,6 +151,14 @@ def _folds(policy: Policy, validation: Validation, rng: np.random.Generator) -> 
         proba = both_columns(calibrator.picked.compact_checked(scores.part(testing)))
         others = None if weight is None else weight[testing]
         yield _Fold(labelled, LabelledSummary(proba, codes[testing], others))
+
+
+def _some_rows(order: IntArray, codes: IntArray, n_classes: int) -> IntArray:
+    """Return the first of many rows, and with them enough of each class that is rare."""
+    some, least = order[:MOST_ROWS], MOST_ROWS // (10 * n_classes)
+    for k in np.flatnonzero(np.bincount(codes[some], minlength=n_classes) < least).tolist():
+        some = np.append(some[codes[some] != k], order[codes[order] == k][:least])
+    return some
 
 
 def _tests(
