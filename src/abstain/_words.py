@@ -122,11 +122,11 @@ def share(part: float) -> str:
 
     Examples
     --------
-    >>> share(0.25), share(0.00094), share(0.99987)
-    ('25.0%', '0.094%', '99.987%')
+    >>> share(0.25), share(0.00094), share(0.0014), share(0.99987)
+    ('25.0%', '0.094%', '0.14%', '99.987%')
     """
     least = min(abs(part), abs(1 - part))
-    decimals = 1 if not _ALIKE < least < 9.5e-4 else -1 - floor(log10(least))
+    decimals = 1 if not _ALIKE < least < 9.5e-3 else -1 - floor(log10(least))
     return f"{part:.{decimals}%}"
 
 

@@ -52,7 +52,8 @@ class InSQLite:
     def load(self, columns):
         self.connection.execute("DROP TABLE IF EXISTS t")
         names = ["id", *columns]
-        self.connection.execute(f"CREATE TABLE t ({', '.join(names)})")
+        quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+        self.connection.execute(f"CREATE TABLE t ({quoted})")
         values = [np.asarray(c, dtype=object).tolist() for c in columns.values()]
         rows = zip(range(len(values[0])), *values, strict=True)
         marks = ", ".join("?" * len(names))

@@ -271,6 +271,8 @@ def origin(report: Report) -> dict[str, Any]:
     }
 
 
+# A share that moved by less of itself is said to be what it was.
+_HARDLY_MOVED = 0.1
 _NOT_ADAPTED = (
     "The probabilities were not adapted; the class proportions now are what their mean says."
 )
@@ -328,7 +330,7 @@ def _unadapted(
 
 def _in_words(names: list[str], before: FloatArray, after: FloatArray) -> str:
     k = shift.most_moved(before, after)
-    if abs(after[k] - before[k]) < 0.005:
+    if abs(after[k] - before[k]) < min(0.005, _HARDLY_MOVED * before[k]):
         return "The class proportions are estimated to be what they were at validation."
     verb = "more" if after[k] > before[k] else "less"
     points = shares_in_words(before[k], after[k])
