@@ -6,10 +6,11 @@ withhold what helps the metric most (the paper's Section 5).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import partial
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -69,6 +70,14 @@ from abstain.policy import Decisions, Policy, rule_of
 from abstain.selection import RATES, Cost, Selection, goals_of
 from abstain.shift import KnownLabels, ShiftEstimator, standing_for
 from abstain.summaries import LabelledSummary, Summary
+from abstain.team import (
+    Answer,
+    LabelledOpinions,
+    Reviewer,
+    Team,
+    TeamMetric,
+    opinions_by_name,
+)
 
 __all__ = ["Abstainer"]
 
@@ -144,6 +153,14 @@ class Abstainer(Parameters):
     random_state : int, Generator or None
         Seeds whatever is drawn at random. A fixed number gives the same answer on any
         number of threads.
+    team : {"combine", "replace"}, optional
+        Make the metric of the *final answers* as good as possible: the model's on the kept rows,
+        and on the referred ones what model and reader say together, by Bayes' rule, or with
+        ``"replace"`` what the reader says. Those rows are referred about which an opinion is
+        expected to gain most, and none where none does: the budget is the most that may be.
+    reviewer : Reviewer or mapping of str to Reviewer, optional
+        How often the readers of a team err, where that is known; without it, and without answers
+        in :meth:`fit`, they never do. Of several one is asked about a row.
 
     Attributes
     ----------
@@ -176,6 +193,7 @@ class Abstainer(Parameters):
     calibrator_: Calibrator
     classes_: NDArray[Any]
     positive_: Any
+    team_: Team | None
 
     def __init__(
         self,
@@ -195,6 +213,8 @@ class Abstainer(Parameters):
         level: float = LEVEL,
         positive: Any = None,
         random_state: Any = None,
+        team: Answer | None = None,
+        reviewer: Reviewer | Mapping[str, Reviewer] | None = None,
     ) -> None:
         self.metric = metric
         self.budget = budget
@@ -211,6 +231,8 @@ class Abstainer(Parameters):
         self.level = level
         self.positive = positive
         self.random_state = random_state
+        self.team = team
+        self.reviewer = reviewer
 
     def fit(
         self,
@@ -221,6 +243,7 @@ class Abstainer(Parameters):
         classes: Sequence[Any] | NDArray[Any] | None = None,
         groups: ArrayLike | None = None,
         time: ArrayLike | None = None,
+        reviewer: ArrayLike | Mapping[str, ArrayLike] | None = None,
     ) -> Self:
         """Calibrate on labelled validation data.
 
@@ -244,6 +267,9 @@ class Abstainer(Parameters):
             When each row was: datetimes, ISO text or numbers. Later rows are then estimated from
             earlier ones and compared with their labels, and what the metric wanders beyond its
             interval widens the intervals of later batches, the more the later they are.
+        reviewer : array-like of shape (n,), or mapping of str to these, or frame, optional
+            What a reader answered about these rows, or each of several by name; None, NaN, NA or
+            empty text where nothing. For a ``team``: it measures them.
 
         Returns
         -------
@@ -260,6 +286,7 @@ class Abstainer(Parameters):
         for what in self._of_positive(metric):
             given.order.need_positive(what)
         times = None if time is None else check_time(time, len(codes))
+        answers = self._answers(reviewer, columns, len(codes))
         certifying, selection = None, self._selection
         every = selection.arms is not None or bool(rates_of(metric, selection.target))
         if self._proves:
@@ -285,6 +312,16 @@ class Abstainer(Parameters):
         self.positive_ = given.order.positive
         self.order_ = given.order
         self._labelled = labelled
+        self.team_ = None
+        if self.team is not None:
+            self.team_ = Team.given(self.reviewer, self.team, columns)
+            if answers:
+                self.team_ = Team.measured(_with_labels(answers, labelled), self.team, columns)
+                # Of several answers the first: one reader is asked.
+                first = np.stack([*answers.values()])
+                first = first[(first >= 0).argmax(axis=0), np.arange(len(codes))]
+                self._labelled = labelled.answered(first)
+            TeamMetric(metric, self.team_)
         self._certifying: LabelledSummary | None = None
         self._groups = None if groups is None else self._by_group(groups, len(given.codes))
         if times is not None:
@@ -367,6 +404,11 @@ class Abstainer(Parameters):
                 '`score_samples` and score="dropout-variance" go together: pass the draws of '
                 "test-time dropout to decide(), for that score and for no other."
             )
+        if on_device(scores) and self.team is not None:
+            raise ArgumentError(
+                "`team` is for scores in memory, not on a device; give them as an array of NumPy.",
+                "team",
+            )
         if on_device(scores):
             from abstain.cuda import decide as decide_there
 
@@ -397,7 +439,7 @@ class Abstainer(Parameters):
         if score_samples is not None:
             outside_score = partial(self._variance, score_samples, roles)
         batch = Batch.of_rows(
-            proba, weight, self.metric_, given.selection, known=known, outside_score=outside_score
+            proba, weight, given.metric, given.selection, known=known, outside_score=outside_score
         )
         found = decide(given, batch)
         warn_of(found.assumption)
@@ -497,7 +539,8 @@ class Abstainer(Parameters):
             summary.missing_weight + summary.total_weight,
             counted=not summary.weighted,
         )
-        found = decide(self._given(selection), Batch.of_summary(summary, self.metric_))
+        given = self._given(selection)
+        found = decide(given, Batch.of_summary(summary, given.metric))
         warn_of(found.assumption)
         return self._policy(found)
 
@@ -510,7 +553,7 @@ class Abstainer(Parameters):
         return Given(
             self._labelled,
             shift.get(self.shift),
-            self.metric_,
+            self.metric_ if self._team is None else TeamMetric(self.metric_, self._team),
             selection,
             self.classes_,
             check_seed(self.random_state),
@@ -559,7 +602,15 @@ class Abstainer(Parameters):
             certificate=found.certificate,
             positive=self.positive_,
             columns=self.order_.columns,
+            team=self._team,
         )
+
+    @property
+    def _team(self) -> Team | None:
+        """The team as it was measured, with what becomes of its answers by now."""
+        if self.team_ is None or self.team is None:
+            return None
+        return replace(self.team_, answer=self.team)
 
     @property
     def _selection(self) -> Selection:
@@ -624,6 +675,45 @@ class Abstainer(Parameters):
         told.positive = self.positive_
         return Parameters.__repr__(told)
 
+    def _answers(
+        self, reviewer: ArrayLike | Mapping[str, ArrayLike] | None, classes: NDArray[Any], n: int
+    ) -> dict[str, IntArray]:
+        """Return the columns of what readers answered, by their names."""
+        if reviewer is None:
+            return {}
+        if self.team is None or self.reviewer is not None:
+            raise ArgumentError(
+                "`reviewer` of fit() measures the readers of a team: pass `team`, and no reviewer "
+                "that is known already.",
+                "reviewer",
+                ways=[Way("Abstainer(team)", python="pass `team`")],
+            )
+        return opinions_by_name(reviewer, classes, n)
+
+    def _check_team(self) -> None:
+        if self.team is None:
+            if self.reviewer is not None or self.score == "codoc":
+                what = "reviewer" if self.reviewer is not None else "score"
+                raise ArgumentError(
+                    f'`{what}` is of a team: pass team="combine" or team="replace" as well.',
+                    what,
+                    ways=[Way("Abstainer(team)", "combine", 'pass team="combine"')],
+                )
+            return
+        if self.team not in get_args(Answer):
+            raise ArgumentError(
+                f'`team` must be "combine" or "replace"; got {self.team!r}.', "team"
+            )
+        if self._proves:
+            what = "confidence" if self.arms is None else "arms"
+            raise ArgumentError(
+                f"`{what}` proves what kept rows do, and a team answers for all; leave one of the "
+                f"two out.",
+                what,
+            )
+        if isinstance(self.target, dict) and {*self.target} != {metrics.get(self.metric).name}:
+            raise ArgumentError("`target` of a team is one value, of the metric.", "target")
+
     def _check_classes(self, metric: Metric, n_classes: int) -> None:
         metric.check_n_classes(n_classes)
         if isinstance(self.target, dict) and n_classes != 2 and {*self.target} & {*RATES}:
@@ -645,6 +735,8 @@ class Abstainer(Parameters):
         selection.check(metric)
         if selection.arms is not None:
             check_arms(selection.arms, self.prior_range)
+        self._selection.check(metric)
+        self._check_team()
         if self.confidence is not None:
             check_confidence(self.confidence)
             if self.budget is not None and self.target is not None:
@@ -657,6 +749,18 @@ class Abstainer(Parameters):
             )
         check_level(self.level)
         shift.get(self.shift)
+
+
+def _with_labels(
+    answers: Mapping[str, IntArray], labelled: LabelledSummary
+) -> dict[str, LabelledOpinions]:
+    """Return what readers answered with the labels, and probabilities that did not see these."""
+    rows = labelled.held_out or labelled
+    at = slice(None) if rows.numbers is None else rows.numbers
+    return {
+        name: LabelledOpinions(rows.labels, codes[at], rows.weight, rows.proba)
+        for name, codes in answers.items()
+    }
 
 
 def _raise_none_left(roles: RowRoles) -> NoReturn:

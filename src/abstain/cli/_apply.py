@@ -17,7 +17,7 @@ from abstain.cli._terminal import say
 
 
 @option.command("abstain apply triage.json batch.csv --scores p_ill --out out.csv")
-@option.tables("scores", "identifier", refer=True, stream=True)
+@option.tables("scores", "identifier", "opinions", refer=True, stream=True)
 @click.option(
     "--at-most",
     type=click.IntRange(min=0, max=10**9),
@@ -35,7 +35,8 @@ def apply(*, tables: option.Tables, at_most: int | None, outputs: option.Outputs
     """
     from abstain.cli._streaming import is_streamed
 
-    if is_streamed(tables.batch, tables.reading.stream, outputs, {"--audit": outputs.audit}):
+    whole = {"--audit": outputs.audit, "--opinion": tables.columns.opinions or None}
+    if is_streamed(tables.batch, tables.reading.stream, outputs, whole):
         outputs.check_stream(*tables.inputs)
         _streamed(tables, at_most, outputs)
         return
@@ -46,6 +47,7 @@ def apply(*, tables: option.Tables, at_most: int | None, outputs: option.Outputs
 
     policy, rows = tables.policy, tables.new(others=outputs.out is not None)
     told = rows.unscored_and_known(policy.classes) | rows.audited(outputs.audit, tables.rule.key)
+    told["opinions"] = tables.answers(rows, "--opinion", policy.classes.tolist())
     decisions = policy.apply(rows.scores_for(policy.classes), at_most=at_most, **told)
     found = facts(decisions, stored=True) | rows.remarks
     found["adapt"] = _adapting_command(found, tables)
@@ -147,7 +149,9 @@ def adapt(*, tables: option.Tables, drop_certificate: bool, outputs: option.Outp
     "abstain evaluate triage.json scored.csv --scores p_ill "
     "--labels followed-up.csv --id patient --label ill --group hospital --group sex"
 )
-@option.tables("scores", "label", "labels", "identifier", "groups", batch="LABELLED", refer=True)
+@option.tables(
+    "scores", "label", "labels", "identifier", "groups", "opinions", batch="LABELLED", refer=True
+)
 @option.metrics(
     help="Another metric to compute beside the rule's own; may be given several times."
 )
@@ -160,8 +164,9 @@ def evaluate(
 
     Prints the metric on all rows, on those kept and on those withheld, with intervals, by each
     --group, what had been estimated without labels, and whether the interval held what came
-    true. Rows without a label are left out and counted; with --audit, as it was when the rule was
-    applied, those that have one are counted for as many as they stand for.
+    true; with --opinion also of model, reader and team. Rows without a label are left out and
+    counted; with --audit, as it was when the rule was applied, those that have one are counted for
+    as many as they stand for.
     """
     columns, reading, labelled = tables.columns, tables.reading, tables.batch
     if columns.labels is not None and columns.identifier is None:
@@ -184,6 +189,9 @@ def evaluate(
         by[name] = [one or "(empty)" for one, here in zip(column, told, strict=True) if here]
     classes = policy.classes
     given = rows.unscored_and_known(classes) | rows.audited(audit, tables.rule.key)
+    answers = tables.answers(rows, "--opinion", classes.tolist())
+    if answers is not None:
+        given["opinions"] = {name: one[told] for name, one in answers.items()}
     decisions = policy.apply(rows.scores_for(classes).filter(told), **given)
     judged = evaluated(
         decisions,

@@ -62,6 +62,10 @@ class Query:
         is_flag=True,
         help="Leave out the probabilities; the query is faster.",
     )
+    opinion: str | None = option_field(
+        "--opinion",
+        help="The column of the table with a reader's answers: adds the final answer.",
+    )
     single: bool = option_field(
         "--single", is_flag=True, help="The score columns are in single precision."
     )
@@ -85,6 +89,7 @@ class Query:
                 "--to onnx needs --out too, the file that the model is written to."
             )
         others = {**needed, "--keep": self.keep, "--prefix": self.prefix}
+        others["--opinion"] = self.opinion
         given = [name for name, value in others.items() if value and name != "--scores"]
         if given:
             raise click.UsageError(f"{', '.join(given)}: for --to sql alone.")
@@ -101,6 +106,7 @@ class Query:
             keep=self.keep or None,
             probabilities=not self.no_probabilities,
             prefix=self.prefix,
+            opinion=self.opinion,
             dtype="float32" if self.single else "float64",
         )
 

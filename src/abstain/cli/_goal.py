@@ -94,6 +94,8 @@ class Goal:
         What goes with a cost.
     confidence, prior_range : float and tuple, or None
         Of a certificate.
+    team : {"combine", "replace"} or None
+        What becomes of a reader's answer.
     """
 
     metric: Any = filled_by(metric)
@@ -146,6 +148,13 @@ class Goal:
         help="With --confidence or --arms: the range of the positive class's proportion, "
         "0.02:0.2 or 2%..20%.",
     )
+    team: Any = option_field(
+        "--team",
+        type=click.Choice(["combine", "replace"]),
+        help="Optimise the final answers: where a row is referred, what model and reader say "
+        "together (combine), or what the reader says (replace).  [default: combine, with "
+        "--reviewer]",
+    )
 
     def parameters(self) -> dict[str, Any]:
         """Return the keyword arguments of ``Abstainer`` that the options stand for."""
@@ -178,6 +187,7 @@ class Goal:
             "arms": self.arms,
             "confidence": self.confidence,
             "prior_range": self.prior_range,
+            "team": self.team,
         }
 
     def of_positive(self) -> Iterator[str]:

@@ -276,6 +276,24 @@ def true_labels(
     return TrueLabels(np.asarray(classes)[codes[labelled]], labelled, without_row)
 
 
+def opinions_in(
+    file: Path,
+    names: Sequence[str],
+    option: str,
+    reading: Reading,
+    rows: IntArray | None,
+    classes: Sequence[Any],
+) -> dict[str, NDArray[Any]] | None:
+    """Return what readers answered about some rows, None where nothing; None without readers."""
+    found = {}
+    for name in names:
+        texts = text_columns(file, {option: name}, reading, rows)[name]
+        codes = _columns_of(texts, classes, name, file, option)
+        labels = np.array([*classes, None], dtype=object)
+        found[name] = labels[codes]
+    return found or None
+
+
 def label_codes(column: pa.ChunkedArray, name: str, file: Path, rule: Policy) -> IntArray:
     """Return the column of each label of some rows, -1 where there is none."""
     found = column.cast(pa.string()).combine_chunks().dictionary_encode()
@@ -335,7 +353,7 @@ def _is_empty(text: str, classes: Sequence[Any]) -> bool:
 
 
 def _columns_of(
-    texts: Sequence[str], classes: Sequence[Any], label: str, path: Path
+    texts: Sequence[str], classes: Sequence[Any], label: str, path: Path, option: str = "--label"
 ) -> NDArray[np.intp]:
     """Return the column of each label, compared as text; -1 where there is none."""
     columns = {text: _column_of(text, classes) for text in {*texts}}
@@ -348,7 +366,7 @@ def _columns_of(
             f"{path}: {count:,} labels in column {label!r} are none of the rule's classes "
             f"({', '.join(in_a_line(one) for one in classes[:MOST_NAMED])}"
             f"{', ...' if len(classes) > MOST_NAMED else ''}), first "
-            f"{quoted(sorted(unknown)[0])}. Name the right column with --label, or leave unknown "
+            f"{quoted(sorted(unknown)[0])}. Name the right column with {option}, or leave unknown "
             f"labels empty."
         )
     return np.array([-1 if (k := columns[text]) is None else k for text in texts], dtype=np.intp)

@@ -268,6 +268,13 @@ class Tables:
             Path(str(self.validation)), self.columns, self.reading, **self._scale
         )
 
+    def answers(self, rows: Predictions, option: str, classes: Sequence[Any]) -> Any:
+        """Return what readers answered about rows, by the columns of an option; None without."""
+        from abstain.cli._labels import opinions_in
+
+        names = self.columns.readers if option == "--reviewer" else self.columns.opinions
+        return opinions_in(rows.of.path, names, option, self.reading, rows.rows, classes)
+
     def classes(self, source: Predictions, needing: Iterable[str] = ()) -> Classes:
         """Return what is known of the classes of VALIDATION; see ``classes_of``."""
         from abstain.cli._labels import classes_of

@@ -164,6 +164,8 @@ class Columns:
         What rows are compared by: one column, or several.
     time : str or None
         When each row of VALIDATION was.
+    readers, opinions : tuple of str
+        What readers answered, about labelled rows and about new ones.
     """
 
     scores: str = option_field(
@@ -224,6 +226,22 @@ class Columns:
         "--known-labels",
         help="A column of BATCH with the true label where it is known, and nothing elsewhere; "
         "these rows are not withheld.",
+    )
+    readers: tuple[str, ...] = option_field(
+        "--reviewer",
+        "readers",
+        multiple=True,
+        help="A column of VALIDATION with a reader's answers, empty where there is none; may be "
+        "given several times. Without it the readers of a team are taken never to err.",
+        absent=(),
+    )
+    opinions: tuple[str, ...] = option_field(
+        "--opinion",
+        "opinions",
+        multiple=True,
+        help="A column with a reader's answers, empty where there is none: adds the final "
+        "answers; may be given several times, of readers as they were called by --reviewer.",
+        absent=(),
     )
 
     def as_made(self, rule: Policy | None, names: Sequence[str]) -> Self:

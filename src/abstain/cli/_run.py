@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 )
 @goal_options
 @option.tables(
-    "scores", "label", "positive", "identifier", "group", "known_labels", "time",
+    "scores", "label", "positive", "identifier", "group", "known_labels", "time", "readers",
     method=("shift", "decision", "score", "level", "random_state"), refer=True, stream=True,
 )  # fmt: skip
 @option.outputs(
@@ -104,8 +104,12 @@ def _fitted(
     from abstain import Abstainer
 
     classes = tables.classes(source, goal.of_positive())
-    abstainer = Abstainer(**parameters, positive=classes.positive)
-    return abstainer.fit(source.scores, source.labels, classes=classes.columns, time=source.times)
+    labels = source.classes or sorted({*source.labels.tolist()})
+    answers = tables.answers(source, "--reviewer", labels)
+    team = goal.team or ("combine" if answers else None)
+    abstainer = Abstainer(**{**parameters, "team": team}, positive=classes.positive)
+    told: dict[str, Any] = {"time": source.times, "reviewer": answers}
+    return abstainer.fit(source.scores, source.labels, classes=classes.columns, **told)
 
 
 def _streamed(tables: option.Tables, goal: Goal, outputs: option.Outputs) -> None:

@@ -60,6 +60,7 @@ def facts(decisions: Decisions, *, stored: bool = False) -> dict[str, Any]:
         "refers": refers[:1].upper() + refers[1:],
         "decision": rule.to_dict(),
         "predicts": predicts[:1].upper() + predicts[1:],
+        "team": decisions.policy.team and decisions.policy.team.in_words,
         "reached": decisions.reached,
         "arms": decisions.arms and [asdict(arm) for arm in decisions.arms],
         "promised": arms_in_words(decisions),
@@ -137,6 +138,7 @@ def lines(found: dict[str, Any]) -> list[str]:
         # Else it is what the metric says; of a window people expect the highest scores.
         result.append(f"{found['refers']}; those above it are kept")
     result += [found["predicts"], *_estimates(found)]
+    result += [f"  {found['team']}"] if found["team"] else []
     result += target_lines(found["asked"], found["reached"])
     if found["operating_point"] is not None:
         result += ["", *operating_lines(found["operating_point"])]

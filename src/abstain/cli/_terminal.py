@@ -129,10 +129,10 @@ def plain_logs() -> Iterator[None]:
 #: The headings of help, and the options that stand under each.
 SECTIONS = {
     "What to decide": "metric metrics budget budgets target cost errors value_of_metric "
-    "arms confidence prior_range at_most drop_certificate methods repeats",
+    "arms confidence prior_range team at_most drop_certificate methods repeats",
     "What to watch": "every floor capacity tolerance false_alarms state close acknowledge",
     "Columns": "scores time label target_label labels prediction positive identifier group groups "
-    "known_labels",
+    "known_labels readers opinions",
     "Reading files": "labelled scale percent separator decimal encoding sheets missing validation",
     "Method": "calibration shift estimator decision score level random_state",
     "Output": "out audit policy report webhook title force strict as_json help",
@@ -149,6 +149,8 @@ _NAMES = {name: f"--{name.replace('_', '-')}" for name in OPTIONS} | {
     "metrics": "--metric",
     "prediction_val": "--prediction",
     "sample_weight": "the weights",
+    "opinions": "--opinion",
+    "reviewer": "--reviewer",
     "selected": "--audit",
     "y": "the label column",
     "y_source": "the labels of VALIDATION",

@@ -44,6 +44,7 @@ def decide(given: Given, batch: Batch) -> Outcome:
     _logger.info(
         "proportions of %d rows estimated and checked in %.2f s", batch.summary.n_rows, lap()
     )
+    given = replace(given, metric=given.metric.at(shift.ratios))
     # Many rows of many classes are not kept twice, where nobody reads them any more.
     reuse = batch.at_hand and len(batch.rows) > SKETCH and not shift.reads_rows
     now = batch.chosen_from.adapted(shift.ratios, in_place=reuse)
@@ -111,6 +112,7 @@ def _estimated(
             else choice.rule.predict(now.compact)
         )
         decided = prediction, batch.as_summarised(chosen.withheld)
+    metric = metric.for_choice(choice)
     drawn = drawn_rows(metric, now, decided, labelled, replicates=replicates, seed=given.seed)
     estimate = drawn.estimate(given.level)
     return estimate, choice_doubts(given, chosen, now, decided, estimate)

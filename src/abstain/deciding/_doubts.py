@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abstain._inputs import IntArray, both_columns
+from abstain._inputs import IntArray, Mask, both_columns
 from abstain._words import class_in_words, number, share
 from abstain.calibration import Calibrator
 from abstain.deciding._choosing import Chosen
@@ -24,6 +24,7 @@ from abstain.rules import Argmax
 from abstain.selection import Cost
 from abstain.shift import Assumption
 from abstain.summaries import BatchSummary, LabelledSummary
+from abstain.team import TeamMetric
 
 # A value that is worse by less is worse by rounding alone.
 _ROUNDING = 1e-9
@@ -77,6 +78,8 @@ def choice_doubts(
         What is expected of it.
     """
     withheld = decided[1]
+    if isinstance(given.metric, TeamMetric):
+        return [*_nobody_asked(given, withheld), *given.metric.team.doubts]
     weight = np.ones(len(withheld)) if now.weight is None else now.weight
     kept, total = float(weight[~withheld].sum()), float(weight.sum())
     found: list[str] = []
@@ -92,6 +95,16 @@ def choice_doubts(
             f"{_both(estimate)}. Withhold by the metric itself, or less."
         )
     return [*found, *_few(given, kept, total), *_one_class(given, chosen, now, decided)]
+
+
+def _nobody_asked(given: Given, withheld: Mask) -> list[str]:
+    """Say that nobody is asked, where there was a budget for it."""
+    if withheld.any() or not given.selection.budget:
+        return []
+    return [
+        f"Nobody is referred: of no row within the budget is an opinion expected to make "
+        f"{given.metric.name} of the final answers better than the model makes it alone."
+    ]
 
 
 def _both(estimate: Estimate) -> str:

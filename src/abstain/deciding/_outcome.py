@@ -147,7 +147,12 @@ class Outcome:
                 pressing = choice.region.priority(proba, labelled[0], choice.rule)
                 labelled = labelled[0], labelled[1] & (pressing >= self.least_pressing)
         return drawn_rows(
-            self.metric, summary, decided, labelled, replicates=replicates, seed=self.seed
+            self.metric.for_choice(choice),
+            summary,
+            decided,
+            labelled,
+            replicates=replicates,
+            seed=self.seed,
         )
 
     @property

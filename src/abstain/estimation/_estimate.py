@@ -208,7 +208,7 @@ def drawn_choice(
     seed: int = 0,
 ) -> Drawn:
     """Draw what a choice does to a batch, from its summary."""
-    decided = metric.applied(choice, summary)
+    metric, decided = metric.for_choice(choice), metric.applied(choice, summary)
     labelled = [choice.apply(one.labelled.proba) for one in replicates[:1]]
     return drawn_rows(metric, summary, decided, *labelled, replicates=replicates, seed=seed)
 
@@ -246,7 +246,8 @@ def drawn_rows(
         before, after = metric.moved_draws(summary, *decided, still, seed)
         sizes = [len(before)]
     weight = summary.weight
-    kept = np.count_nonzero(~decided[1]) if weight is None else weight[~decided[1]].sum()
+    counts = ~decided[1] | metric.of_team
+    kept = np.count_nonzero(counts) if weight is None else weight[counts].sum()
     each = np.array([one.weight for one in replicates] or [1.0]) / sizes
     return Drawn(
         before,

@@ -208,11 +208,19 @@ class Resampled:
             Moves(self.still.slope[n], self.still.bias[n], ratios, at),
             here,
             LabelledReplicates(
-                here.proba, labelled.labels, importance[None], compact(believed)[None]
+                here.proba,
+                labelled.labels,
+                importance[None],
+                compact(believed)[None],
+                answers=labelled.answers,
             ),
             few,
             LabelledReplicates(
-                here.proba[few], self.codes, again, _adapted(self.moved[n], ratios, reuse)
+                here.proba[few],
+                self.codes,
+                again,
+                _adapted(self.moved[n], ratios, reuse),
+                answers=None if labelled.answers is None else labelled.answers[few],
             ),
             rng.standard_normal(drawn.shape),
             part.weight,

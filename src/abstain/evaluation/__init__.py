@@ -23,6 +23,7 @@ from abstain.evaluation._splits import (
 )
 from abstain.evaluation._table import Cell as Cell
 from abstain.evaluation._table import ResultTable
+from abstain.evaluation._team import TeamResult as TeamResult
 
 __all__ = [
     "Dataset",

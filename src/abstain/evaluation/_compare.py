@@ -36,8 +36,9 @@ from abstain.decisions import Decisions
 from abstain.evaluation._significance import Procedure, best_methods
 from abstain.evaluation._splits import shifted_rows
 from abstain.evaluation._table import Cell, ResultTable
-from abstain.exceptions import AssumptionWarning
+from abstain.exceptions import ArgumentError, AssumptionWarning
 from abstain.metrics import Metric
+from abstain.team import opinion_codes
 
 #: The name of the method that withholds what helps the metric most.
 DELTA_METRIC = "delta-metric"
@@ -63,6 +64,9 @@ class Dataset:
         Scores of the target in draws of test-time dropout, for ``"dropout-variance"``.
     positive : label, optional
         Which of two classes is the positive one, as of :class:`abstain.Abstainer`.
+    opinions_val, opinions_target : array-like, optional
+        What a reader answered about both. Then the final answers are judged: a method that names
+        no ``team`` takes the reader's for a referred row, ``"delta-metric"`` combines the two.
     """
 
     scores_val: ArrayLike
@@ -72,6 +76,8 @@ class Dataset:
     scale: Scale = "probabilities"
     samples_target: ArrayLike | None = None
     positive: Any = None
+    opinions_val: ArrayLike | None = None
+    opinions_target: ArrayLike | None = None
 
     def _checked(self, metric: Metric) -> _Arrays:
         given = read_labelled(
@@ -101,7 +107,18 @@ class Dataset:
             )
         if samples is not None and samples.ndim == 3:
             samples = np.stack([order.arranged(draw, scale=self.scale) for draw in samples])
-        return _Arrays(scores_val, y_val, scores, y, self.scale, samples, order.classes)
+        opinions = tuple(
+            None if one is None else opinion_codes(one, order.classes, len(rows), name)
+            for one, rows, name in (
+                (self.opinions_val, y_val, "opinions_val"),
+                (self.opinions_target, y, "opinions_target"),
+            )
+        )
+        if (opinions[0] is None) != (opinions[1] is None):
+            raise ArgumentError(
+                "`opinions_val` and `opinions_target` go together.", "opinions_val"
+            )
+        return _Arrays(scores_val, y_val, scores, y, self.scale, samples, order.classes, opinions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +132,13 @@ class _Arrays:
     scale: Scale
     samples: NDArray[Any] | None
     classes: NDArray[Any]
+    opinions: tuple[IntArray | None, ...] = (None, None)
+
+    def said(self, side: int) -> NDArray[Any] | None:
+        """Return what readers answered of validation or target, None where nothing."""
+        codes = self.opinions[side]
+        labels = np.array([*self.classes.tolist(), None], dtype=object)
+        return None if codes is None else labels[codes]
 
     def resampled(self, rng: np.random.Generator, priors: ArrayLike | None) -> _Arrays:
         """Draw both sides anew with replacement, the target with other proportions if given."""
@@ -123,6 +147,7 @@ class _Arrays:
         if priors is not None:
             rows = shifted_rows(self.y, priors, random_state=rng)
         samples = None if self.samples is None else self.samples[:, rows]
+        pairs = zip(self.opinions, (own, rows), strict=True)
         return replace(
             self,
             scores_val=self.scores_val[own],
@@ -130,6 +155,7 @@ class _Arrays:
             scores=self.scores[rows],
             y=self.y[rows],
             samples=samples,
+            opinions=tuple(None if one is None else one[at] for one, at in pairs),
         )
 
 
@@ -262,6 +288,9 @@ def _repeat(
     fitted: dict[str, Abstainer] = {}
     for name, parameters in methods.items():
         settings = {**defaults, **parameters}
+        if data.opinions[0] is not None:
+            by_own = parameters.get("score") is None
+            settings.setdefault("team", "combine" if by_own else "replace")
         # Methods that calibrate alike share the fit.
         alike = repr(settings["calibration"])
         if alike not in fitted:
@@ -271,7 +300,8 @@ def _repeat(
                 scale=data.scale,
                 calibration=settings["calibration"],
                 random_state=0,
-            ).fit(data.scores_val, data.y_val, classes=data.classes)
+                team=settings.get("team"),
+            ).fit(data.scores_val, data.y_val, classes=data.classes, reviewer=data.said(0))
         abstainer = copy(fitted[alike])
         samples = data.samples if settings.get("score") == "dropout-variance" else None
         for k, budget in enumerate(budgets):
@@ -284,17 +314,24 @@ def _repeat(
             if k == 0:
                 everyone = np.zeros(len(data.y), dtype=bool)
                 yield name, "base", _realised(metric, decisions, data.y, everyone)
-            yield name, _in_words(budget), _realised(metric, decisions, data.y, decisions.abstain)
+            out, said = decisions.abstain, data.opinions[1]
+            if said is not None:
+                decisions = replace(decisions, opinions={"": said})
+                out = decisions.answers[1] < 0
+            yield name, _in_words(budget), _realised(metric, decisions, data.y, out)
 
 
 def _realised(
     metric: Metric, decisions: Decisions, y: NDArray[Any], abstain: NDArray[np.bool_]
 ) -> float:
     kept = ~abstain
+    proba, columns = decisions.proba, decisions.columns
+    if decisions.opinions is not None:
+        proba, columns = decisions.answers
     return metric.observed(
         y[kept],
-        decisions.proba[kept],
-        prediction=decisions.columns[kept],
+        proba[kept],
+        prediction=columns[kept],
         classes=decisions.classes,
     )
 

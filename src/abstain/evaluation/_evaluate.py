@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import starmap
 from typing import Any
@@ -50,8 +50,10 @@ from abstain.evaluation._selected import (
     SelectiveJudge,
     selected_tables,
 )
+from abstain.evaluation._team import TeamResult, team_results
 from abstain.exceptions import AssumptionWarning, warn_user
 from abstain.metrics import SHARES, CellShare, Metric
+from abstain.team import opinions_by_name
 
 _AGAINST = ("on all", "on the kept", "as estimated of the kept")
 _NOT_DEFINED = (float("nan"), float("nan"))
@@ -124,6 +126,12 @@ class Evaluation:
         Of these, sensitivity and the other shares of the kept rows at the rule's own threshold
         held against what was estimated before: ``evidence`` that may be looked at after every
         label, and whether the promise is ``broken``.
+    team : dict of str to TeamResult, or None
+        Of decisions with opinions, each metric of the model alone, the reader alone and the team,
+        and what referral was worth. Where they were made for a team ``estimated_after`` is of the
+        final answers, and held against these. None of decisions without either.
+    of_team : bool
+        Whether they were made for a team.
     """
 
     metric: str
@@ -138,6 +146,8 @@ class Evaluation:
     estimated_at_threshold: OperatingPoint | None = None
     selected: dict[str, dict[str, SelectedEstimate]] = field(default_factory=dict)
     promises: dict[str, Promise] = field(default_factory=dict)
+    team: dict[str, TeamResult] | None = None
+    of_team: bool = False
 
     @property
     def inside_before(self) -> bool | None:
@@ -150,7 +160,17 @@ class Evaluation:
     @property
     def inside_after(self) -> bool | None:
         """Whether the realised value of the kept lies in its interval; None if not defined."""
-        return _inside(self.estimated_after, *self._found("kept"))
+        value, ends = self._after
+        return _inside(self.estimated_after, value, ends)
+
+    @property
+    def _after(self) -> tuple[float, tuple[float, float]]:
+        """Return what came true of what was estimated: of the kept, or of the final answers."""
+        if self.team is None or not self.of_team:
+            return self._found("kept")
+        own = self.team.get(self.metric)
+        value = float("nan") if own is None else own.team.value
+        return value, (value, value)
 
     def _found(self, rows: str) -> tuple[float, tuple[float, float]]:
         """Return what was realised, and what it may have been of rows that have no label."""
@@ -174,13 +194,14 @@ class Evaluation:
             and self.estimated_at_threshold.to_dict(),
             "estimated": {
                 "before": _estimate(self.estimated_before, own.all, self.inside_before),
-                "after": _estimate(self.estimated_after, own.kept, self.inside_after),
+                "after": _estimate(self.estimated_after, self._after[0], self.inside_after),
             },
             "selected": {
                 name: {of: asdict(one) for of, one in parts.items()}
                 for name, parts in self.selected.items()
             },
             "promises": {name: asdict(one) for name, one in self.promises.items()},
+            "team": self.team and {name: asdict(one) for name, one in self.team.items()},
             "aurc": curve.aurc,
             "augrc": curve.augrc,
             "excess_aurc": curve.excess_aurc,
@@ -265,10 +286,14 @@ class Evaluation:
             ]
             yield "", [[f"by {name}" if name else "by group", *several, *numbers, *heads], *rows]
         yield from selected_tables(self.selected, self.promises)
+        if self.team:
+            heads = ["", "rows", "referred", "model alone", "reader alone", "team", "worth"]
+            yield "The final answers", [heads, *starmap(_team_row, self.team.items())]
         rows = [["", "estimated", ""]]
         insides = self.inside_before, self.inside_after
-        both = (self.estimated_before, own.all), (self.estimated_after, own.kept)
-        for name, (guess, true), inside in zip(("all", "kept"), both, insides, strict=True):
+        both = (self.estimated_before, own.all), (self.estimated_after, self._after[0])
+        names = "all", "team" if self.of_team else "kept"
+        for name, (guess, true), inside in zip(names, both, insides, strict=True):
             said = "" if inside is None else ", inside" if inside else ", outside"
             rows.append([name, str(guess), f"realised {words.number(true)}{said}"])
         yield f"{self.metric}, estimated without labels against realised", rows
@@ -317,6 +342,7 @@ def evaluate(
     level: float | None = None,
     selected: bool | ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    opinions: ArrayLike | Mapping[str, ArrayLike] | None = None,
 ) -> Evaluation:
     """Compare decisions with the truth.
 
@@ -343,6 +369,10 @@ def evaluate(
         Every figure then counts a labelled row for as many as it stands for.
     sample_weight : array-like of shape (n,), optional
         How much each row counts in what is realised; what it did in the decisions if not given.
+    opinions : array-like of shape (n,), or mapping of str to these, optional
+        What was answered about the rows, or by each of several readers; None, NaN, NA or empty
+        text where nothing. Then model, reader and team are compared, on the rows that have a
+        final answer.
 
     Returns
     -------
@@ -386,6 +416,9 @@ def evaluate(
     if sample_weight is not None:
         weight = check_sample_weight(sample_weight, n_rows=n)
         decisions = replace(decisions, sample_weight=weight)
+    if opinions is not None:
+        by_name = opinions_by_name(opinions, decisions.classes, n, "opinions")
+        decisions = replace(decisions, opinions=by_name)
     if selected is not None and selected is not False:
         back = SelectedRows.of(decisions, y_true, selected)
     codes = _all_codes(decisions, y_true) if back is None else back.codes
@@ -442,6 +475,10 @@ def evaluate(
         if said is None
         else {name: said.estimates(one) for name, one in chosen.items()},
         promises={} if said is None else said.promises(point),
+        team=team_results(decisions, codes, chosen, level)
+        if decisions.opinions is not None or own.of_team
+        else None,
+        of_team=own.of_team,
     )
 
 
@@ -549,6 +586,11 @@ def _flat(found: dict[str, Any]) -> dict[str, Any]:
         else:
             flat[key] = value
     return flat
+
+
+def _team_row(name: str, found: TeamResult) -> list[str]:
+    parts = (found.model, found.reader, found.team, found.worth)
+    return [name, f"{found.n:,}", f"{found.referred:,}", *map(str, parts)]
 
 
 def _cells(name: str, found: Realised) -> list[str]:

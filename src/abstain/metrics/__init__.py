@@ -12,7 +12,10 @@ from abstain.metrics._base import check_decision as check_decision
 from abstain.metrics._cell_share import SHARES as SHARES
 from abstain.metrics._cell_share import CellShare as CellShare
 from abstain.metrics._confusion import BaseConfusionMetric, ConfusionMetric
+from abstain.metrics._confusion_solver import Candidate as Candidate
+from abstain.metrics._confusion_solver import ConfusionBatch as ConfusionBatch
 from abstain.metrics._confusion_solver import helps as helps
+from abstain.metrics._confusion_solver import solve_joint as solve_joint
 from abstain.metrics._expected_cost import ExpectedCost
 from abstain.metrics._operating_point import (
     SensitivityAtSpecificity,

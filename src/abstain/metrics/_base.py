@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 
@@ -108,6 +108,8 @@ class Metric(Parameters, ABC):
     of_positive: bool = False
     #: Whether it is one of the order of two classes' probabilities alone, not of predictions.
     ranks: ClassVar[bool] = False
+    #: Whether it is of final answers, a person's among them, and not of the kept rows alone.
+    of_team: ClassVar[bool] = False
     # Whether it is a mean over the kept rows of what may be more than nothing for each, so that to
     # keep fewer makes it larger.
     per_kept_row: ClassVar[bool] = False
@@ -153,6 +155,29 @@ class Metric(Parameters, ABC):
     def check_parameters(self) -> None:
         """Raise if a parameter is not what it should be; they may have been set one by one."""
         return None
+
+    @property
+    def for_scores(self) -> Mapping[str, Any]:
+        """What scores may be told that only a metric of a team knows."""
+        return {}
+
+    def at(self, ratios: FloatArray) -> Self:
+        """Return the metric for probabilities that are adapted by these ratios: itself, here."""
+        return self
+
+    def for_choice(self, choice: Choice) -> Self:
+        """Return the metric of what a choice gives: itself, where only the kept rows count."""
+        return self
+
+    def choice_by_cost(self, errors: FloatArray, price: FloatArray) -> Choice | None:
+        """Return the choice of least cost where a person is no last word; None where one is."""
+        return None
+
+    def after_on(
+        self, summary: BatchSummary, choice: Choice, prediction: IntArray, withheld: Mask
+    ) -> float:
+        """Return the expected value of what a choice leaves, given what it does to each row."""
+        return self.expected_on(summary.only(~withheld), prediction[~withheld])
 
     def check_n_classes(self, n_classes: int) -> None:
         """Raise if the metric is not for this number of classes."""

@@ -24,7 +24,7 @@ from abstain.metrics._confusion_draws import (
     moved_counts,
     moved_shares,
 )
-from abstain.metrics._confusion_solver import Batch, solve_joint, solve_marginal
+from abstain.metrics._confusion_solver import ConfusionBatch, solve_joint, solve_marginal
 from abstain.metrics._likely_classes import LikelyClasses
 from abstain.regions import Choice
 from abstain.rules import Argmax, DecisionRule
@@ -198,7 +198,7 @@ class BaseConfusionMetric(Metric):
 
     def choose_on(self, summary: BatchSummary, capacity: float, decision: Decision) -> Choice:
         solve = solve_joint if self.solver == "joint" else solve_marginal
-        batch = Batch(self, summary.proba, capacity, summary.weight)
+        batch = ConfusionBatch(self, summary.proba, capacity, summary.weight)
         return solve(batch, self.resolved(decision))
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.confusion import expected_confusion
 from abstain.metrics._base import Decision
-from abstain.regions import Choice, GainThreshold, score_threshold
+from abstain.regions import Choice, GainThreshold, Region, score_threshold
 from abstain.rules import Argmax, BestGain, DecisionRule
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _LEAST_GAIN = 0.005
 
 
 @dataclass
-class Batch:
+class ConfusionBatch:
     """The rows to choose among, and how much of their weight may be withheld."""
 
     metric: BaseConfusionMetric
@@ -75,21 +75,22 @@ class Batch:
         threshold = score_threshold(score, self.capacity, self.sample_weight)
         return GainThreshold(gains, threshold), score
 
-    def candidate(self, rule: DecisionRule, prediction: IntArray, gains: FloatArray) -> _Candidate:
+    def candidate(self, rule: DecisionRule, prediction: IntArray, gains: FloatArray) -> Candidate:
         """Return what a rule predicts, and what is withheld by gains, with what that is worth."""
         region, score = self.region(prediction, gains)
         confusion = self.confusion(prediction, score < region.threshold)
-        return _Candidate(region, confusion, self.worth(confusion), rule)
+        return Candidate(region, confusion, self.worth(confusion), rule, gains)
 
 
 @dataclass
-class _Candidate:
-    """A region, the confusion matrix of what it keeps, what that is worth, and the rule."""
+class Candidate:
+    """A region, the confusion matrix that counts, its worth, the rule, and by what gains."""
 
-    region: GainThreshold
+    region: Region
     confusion: FloatArray
     worth: float
     rule: DecisionRule
+    gains: FloatArray
 
     @property
     def n_predicted(self) -> int:
@@ -106,7 +107,7 @@ def unit_of(weight: FloatArray) -> float:
     return min(1.0, float(weight.sum()) / np.count_nonzero(weight)) if weight.size else 1.0
 
 
-def solve_marginal(batch: Batch, decision: Decision) -> Choice:
+def solve_marginal(batch: ConfusionBatch, decision: Decision) -> Choice:
     """Withhold the rows whose withholding alone, from the whole batch, gains the most.
 
     With ``decision="optimal"`` the predictions are first fitted to the metric on the whole
@@ -119,7 +120,7 @@ def solve_marginal(batch: Batch, decision: Decision) -> Choice:
     return Choice(batch.region(prediction, batch.removal_gains(prediction))[0], rule)
 
 
-def solve_joint(batch: Batch, decision: Decision) -> Choice:
+def solve_joint(batch: ConfusionBatch, decision: Decision) -> Choice:
     """Withhold by the metric linearised at the kept rows' own confusion matrix.
 
     Each round scores every row by ``-sum_i P[x, i] * dpsi/dC[i, f(x)]``, withholds the highest
@@ -140,7 +141,7 @@ def solve_joint(batch: Batch, decision: Decision) -> Choice:
     return Choice(best.region, best.rule)
 
 
-def _with_a_slope(batch: Batch, plain: _Candidate) -> _Candidate:
+def _with_a_slope(batch: ConfusionBatch, plain: Candidate) -> Candidate:
     """Return where to begin fitting predictions: at argmax, unless the metric is flat there.
 
     Where one class alone is predicted a correlation is 0, whatever changes a little. Then begin
@@ -163,13 +164,13 @@ def helps(fitted: float, plain: float) -> bool:
     return bool(np.isfinite(fitted)) and fitted - plain > _LEAST_GAIN * abs(fitted)
 
 
-def _climbed(batch: Batch, best: _Candidate, prediction: IntArray | None) -> _Candidate:
+def _climbed(batch: ConfusionBatch, best: Candidate, prediction: IntArray | None) -> Candidate:
     """Linearise, choose, repeat while it helps; predictions are chosen too when not given."""
     point = best.confusion
     halvings = 0
     for _ in range(_MOST_ROUNDS):
         slope = batch.sign * batch.metric.gradient(point)
-        if prediction is not None and _same_order(-slope, best.region.gains):
+        if prediction is not None and _same_order(-slope, best.gains):
             break
         rule = Argmax() if prediction is not None else BestGain(slope).simplified()
         columns = rule.predict(batch.proba) if prediction is None else prediction

@@ -18,6 +18,7 @@ from abstain.policy._decisions import gains_by_row as gains_by_row
 from abstain.policy._policy import Policy
 from abstain.policy._policy import rule_of as rule_of
 from abstain.policy._policy import warn_of_unscored as warn_of_unscored
+from abstain.policy._program import answered as answered
 from abstain.policy._program import decided as decided
 from abstain.policy._program import score_columns as score_columns
 from abstain.policy._program import stated as stated

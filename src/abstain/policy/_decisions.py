@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -22,6 +22,7 @@ from abstain.metrics import Metric
 from abstain.policy._arms import Arm, arms_of
 from abstain.regions import Choice
 from abstain.shift import Assumption, Proportions, World
+from abstain.team import Team
 
 if TYPE_CHECKING:
     from abstain.policy._policy import Policy
@@ -95,6 +96,9 @@ class Decisions:
         where that was not asked for.
     audit : ndarray of bool, shape (n,), or None
         Which kept rows are to be labelled as well; None where no audit was asked for.
+    answer : ndarray of shape (n,)
+        The final answer: the prediction where a row is kept, and where it is referred what comes
+        of the ``opinions`` that were given; None where there is none.
     label_probability : ndarray of shape (n,) or None
         How probably each row was to be labelled: 1 where it is referred or its label was known,
         the share of the audit where it is kept; None where no audit was asked for.
@@ -118,6 +122,8 @@ class Decisions:
     validation: tuple[Any, Any] | None = None
     # Which rows are labelled if they are kept, and how probable that was.
     audited: AuditedRows | None = None
+    # The column of each reader's answer, -1 where there is none; None where nobody was asked.
+    opinions: Mapping[str, IntArray] | None = None
 
     def __len__(self) -> int:
         return len(self.outcome.abstain) if self.roles is None else len(self.roles)
@@ -318,12 +324,28 @@ class Decisions:
     @cached_property
     def prediction(self) -> NDArray[Any]:
         """The predicted class label of each row, also where abstaining; None without a score."""
-        columns = self.columns
-        predicted = self.classes[columns]
-        if self.missing is not None and (columns < 0).any():
-            predicted = predicted.astype(object)
-            predicted[columns < 0] = None
-        return predicted
+        return _labels_of(self.classes, self.columns)
+
+    @cached_property
+    def answers(self) -> tuple[FloatArray, IntArray]:
+        """What each row comes to: probabilities, and the column of the answer, -1 for none.
+
+        The model's where a row is kept; where it is referred the team's, if somebody answered.
+        """
+        proba, columns, asked = self.proba.copy(), self.columns.copy(), self.abstain
+        team = self.policy.team or Team.given(None, "replace", self.classes)
+        # Where the model says nothing, rows are as classes are frequent.
+        known = np.where(np.isnan(proba[asked]), self.priors, proba[asked])
+        given = {name: codes[asked] for name, codes in (self.opinions or {}).items()}
+        proba[asked], columns[asked] = team.final(
+            known, given, self.choice.rule, self.policy.ratios
+        )
+        return proba, columns
+
+    @property
+    def answer(self) -> NDArray[Any]:
+        """The final answer to each row; None where it is referred and nobody has answered."""
+        return _labels_of(self.classes, self.answers[1])
 
     @property
     def abstention_rate(self) -> float:
@@ -401,7 +423,8 @@ class Decisions:
         "over capacity" where that is why), ``prediction``, ``threshold``
         (the probability from which on the positive class is predicted, the same in every row;
         only where the rule is a threshold), ``gain`` and the probability of each class as ``p_``
-        and its name; where an audit was asked for, ``audit`` and ``label_probability``. A column
+        and its name; where opinions were given, ``answer``; where an audit was asked for,
+        ``audit`` and ``label_probability``. A column
         of yours that is called as one of ours keeps its name, and ours begins with ``abstain_``.
         Scores that came as an array give a frame of pandas, Polars or PyArrow, the first of them
         that is installed.
@@ -511,9 +534,20 @@ def decision_columns(
     )
     labels = decisions.classes.tolist()
     made |= {f"p_{label}": share for label, share in zip(labels, shares, strict=True)}
+    if decisions.opinions is not None:
+        made["answer"] = by_number(decisions.classes, decisions.answers[1], True)
     if decisions.audited is not None:
         made |= {"audit": decisions.audit, "label_probability": decisions.label_probability}
     return made
+
+
+def _labels_of(classes: NDArray[Any], columns: IntArray) -> NDArray[Any]:
+    """Return the label of each column; None where there is none."""
+    labels = classes[columns]
+    if (columns < 0).any():
+        labels = labels.astype(object)
+        labels[columns < 0] = None
+    return labels
 
 
 def decided_rows(decisions: Decisions, *, of_part: bool = False) -> list[dict[str, Any]]:

@@ -76,6 +76,7 @@ from abstain.rules import DecisionRule
 from abstain.selection import Selection
 from abstain.shift import Assumption, ShiftEstimator, ratio_of_priors
 from abstain.summaries import LabelledSummary, RowSummary, fewer, summarise
+from abstain.team import Team, TeamMetric, opinions_by_name
 
 _logger = logger("policy")
 
@@ -159,6 +160,9 @@ class Policy:
     made_from : dict or None
         What the columns of the tables are called that it was made from, where it was made on the
         command line: ``scores``, a name or a pattern with ``*``, and ``label``.
+    team : Team or None
+        Who is asked about referred rows, and what becomes of the answer; None where they are
+        taken to know.
     """
 
     classes: NDArray[Any]
@@ -179,6 +183,7 @@ class Policy:
     positive: Any = None
     columns: NDArray[Any] = None  # type: ignore[assignment]
     made_from: Mapping[str, str] | None = None
+    team: Team | None = None
     # Of a policy that was loaded, the checksum of its file; no copy with changes has it.
     _loaded: str | None = field(default=None, init=False, repr=False)
 
@@ -263,6 +268,7 @@ class Policy:
         missing: Missing = "error",
         at_most: int | None = None,
         audit: float | Audit | None = None,
+        opinions: ArrayLike | Mapping[str, ArrayLike] | None = None,
     ) -> Decisions:
         """Decide about new rows, one or many.
 
@@ -289,6 +295,9 @@ class Policy:
         audit : float or Audit, optional
             The share of the kept rows that is labelled as well, as for
             :meth:`abstain.Abstainer.decide`.
+        opinions : array-like of shape (n,), or mapping of str to these, optional
+            What was answered about the rows, as for :meth:`combine`: ``decisions.answer`` is
+            what comes of it.
 
         Returns
         -------
@@ -304,7 +313,12 @@ class Policy:
         if on_device(scores):
             from abstain.cuda import apply
 
-            for_memory = {"sample_weight": sample_weight, "at_most": at_most, "audit": audit}
+            for_memory: dict[str, Any] = {
+                "sample_weight": sample_weight,
+                "at_most": at_most,
+                "audit": audit,
+                "opinions": opinions,
+            }
             return apply(  # type: ignore[return-value]
                 self, scores, missing=missing, **for_memory
             )
@@ -315,6 +329,12 @@ class Policy:
             n_rows = len(found) if roles is None else roles.n_rows
             drawn = AuditedRows.of(audit, n_rows, None if roles is None else roles.rows)
             found = replace(found, audited=drawn)
+        if opinions is not None:
+            told = opinions_by_name(
+                opinions, self.classes, len(found) if roles is None else roles.n_rows, "opinions"
+            )
+            rows = slice(None) if found.rows is None else found.rows
+            found = replace(found, opinions={name: one[rows] for name, one in told.items()})
         referred = 0 if roles is None else roles.n_referred
         if most is None:
             self.warn_of_more(int(outcome.abstain.sum()) + referred, len(found))
@@ -407,7 +427,7 @@ class Policy:
         """Return what the rule does to rows of calibrated, adapted, compact probabilities."""
         choice = self.choice
         return Outcome(
-            self.metric,
+            self.judged_by.at(self.ratios),
             choice,
             compact,
             choice.withheld(compact),
@@ -417,6 +437,49 @@ class Policy:
             level=self.level,
             certificate=self.certificate,
         )
+
+    @property
+    def judged_by(self) -> Metric:
+        """The metric, of the final answers where there is a team."""
+        if self.team is None or not self.metric.known:
+            return self.metric
+        return TeamMetric(self.metric, self.team)
+
+    def combine(
+        self,
+        scores: ArrayLike,
+        opinions: ArrayLike | Mapping[str, ArrayLike],
+        *,
+        missing: Missing = "error",
+    ) -> NDArray[Any]:
+        """Return the final answers: the model's where a row is kept, else the team's.
+
+        Parameters
+        ----------
+        scores, missing
+            As for :meth:`apply`.
+        opinions : array-like of shape (n,), or mapping of str to these
+            What was answered about the rows, or by each of several readers; None, NaN, NA or
+            empty text where nothing. Those about rows that are kept are not read.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Class labels; None where a row is referred and nobody has answered.
+
+        Examples
+        --------
+        >>> from abstain import Abstainer
+        >>> from abstain.team import Reviewer
+        >>> abstainer = Abstainer("accuracy", budget=0.4, calibration="identity", shift="none",
+        ...                       team="combine", reviewer=Reviewer(accuracy=0.8), positive=1)
+        >>> fitted = abstainer.fit([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1])
+        >>> policy = fitted.decide([0.1, 0.3, 0.6, 0.8, 0.95]).policy
+        >>> policy.combine([0.1, 0.3, 0.6], [1, 1, 0])
+        array([0, 1, 0])
+        """
+        answers: NDArray[Any] = self.apply(scores, missing=missing, opinions=opinions).answer
+        return answers
 
     @property
     def level(self) -> float:
@@ -476,7 +539,7 @@ class Policy:
             return None
         selection = self.selection or Selection()
         return Given(
-            self.source, self.shift, self.metric, selection, self.classes, level=self.level
+            self.source, self.shift, self.judged_by, selection, self.classes, level=self.level
         )
 
     def _read(self, scores: Any) -> Scores:
@@ -541,7 +604,7 @@ class Policy:
         warn_of_scale(read.values, self.calibrator, given.labelled)
         rows = self.calibrator.compact(read.values)
         weight = check_sample_weight(sample_weight, n_rows=len(rows))
-        found = decide(given, Batch.of_rows(rows, weight, self.metric, self.selection))
+        found = decide(given, Batch.of_rows(rows, weight, given.metric, self.selection))
         warn_of(found.assumption)
         return replace(
             self, **rule_of(found), certificate=None, created=_now(), version=abstain.__version__

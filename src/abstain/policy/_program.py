@@ -20,6 +20,7 @@ from abstain.program import (
     only_where,
     where,
 )
+from abstain.team import hanging
 
 if TYPE_CHECKING:
     from abstain.policy._policy import Policy
@@ -84,6 +85,24 @@ def decided(policy: Policy, scores: Value, smallest: float) -> Decided:
     proba = both_columns(adapted(calibrated, policy.ratios))
     prediction = policy.rule.operations(proba)
     return Decided(proba, prediction, policy.region.operations(proba, prediction))
+
+
+def answered(policy: Policy, made: Decided, opinion: Value, name: str = "") -> Value:
+    """State the place of the final answer to a row that is referred, after an opinion."""
+    team = policy.team
+    if team is None or team.answer == "replace":
+        return opinion
+    reviewer = team.who(name)
+    base, hangs = reviewer.base, reviewer.dependence_
+    # What an answer has in common for all classes goes out of the posterior.
+    shares, _ = hanging(made.proba, base, hangs, policy.ratios)
+    marks = opinion.is_any_of(range(len(base)))
+    each = [where(marks[a], 1.0, 0.0) for a in range(len(base))]
+    joint = shares * (block(*each) @ base.T)
+    total = joint.total()
+    # Where no class could have been answered so, the answer is all there is.
+    known = where(total > 0.0, joint / where(total > 0.0, total, 1.0), block(*each))
+    return policy.rule.operations(known)
 
 
 def _checked(policy: Policy, scores: Value) -> tuple[Value, Value]:

@@ -17,6 +17,7 @@ from abstain import (
     selection,
     shift,
     summaries,
+    team,
 )
 from abstain._schema import (
     FORMAT,
@@ -40,6 +41,7 @@ from abstain.exceptions import warn_user
 from abstain.selection import Selection
 from abstain.shift import Assumption
 from abstain.summaries import LabelledSummary
+from abstain.team import Team
 
 if TYPE_CHECKING:
     from abstain.policy._policy import Policy
@@ -68,6 +70,7 @@ POLICY = Record(
         "shift?": Either(null=None, object=shift.KEYS),
         "source?": Either(null=None, object=summaries.KEYS),
         "made_from?": {"scores": LONG_NAME, "label": LONG_NAME},
+        "team?": team.KEYS,
         # Of the file, not of the policy.
         "sha256?": Text(64),
         "hmac_sha256?": Text(64),
@@ -107,7 +110,11 @@ def conforming(data: dict[str, Any]) -> dict[str, Any]:
 
 def to_plain(policy: Policy) -> dict[str, Any]:
     """Return a policy as plain data."""
-    made_from = {} if policy.made_from is None else {"made_from": dict(policy.made_from)}
+    more: dict[str, Any] = {}
+    if policy.made_from is not None:
+        more["made_from"] = dict(policy.made_from)
+    if policy.team is not None:
+        more["team"] = policy.team.to_dict()
     return {
         "format": FORMAT,
         "schema_version": SCHEMA_VERSION,
@@ -127,7 +134,7 @@ def to_plain(policy: Policy) -> dict[str, Any]:
         "selection": _optional(policy.selection),
         "shift": shift.to_dict(policy.shift),
         "source": _optional(policy.source),
-        **made_from,
+        **more,
     }
 
 
@@ -163,6 +170,7 @@ def from_plain(data: dict[str, Any]) -> dict[str, Any]:
         "shift": shift.from_dict(data.get("shift")),
         "source": _read_optional(LabelledSummary, data.get("source")),
         "made_from": data.get("made_from"),
+        "team": _read_optional(Team, data.get("team")),
         "created": data["created"],
         "version": data["library_version"],
     }

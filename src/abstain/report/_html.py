@@ -129,7 +129,8 @@ def _about(facts: dict[str, Any]) -> str:
     """Return what stands below the answer: of whom it is, and what it rests on."""
     positive, aside = facts["positive"], facts["set_aside"] or {}
     said = [
-        "The figure is of the cases that are not referred, as the model predicts them: what a "
+        facts["team"]
+        or "The figure is of the cases that are not referred, as the model predicts them: what a "
         "person answers about the others is not in it."
     ]
     if not facts["before"]["by_rule"]:

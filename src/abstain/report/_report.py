@@ -215,6 +215,7 @@ def _about(view: View, rows: PageRows) -> dict[str, Any]:
             "by_rule": view.by_rule,
         },
         "target": target,
+        "team": decisions.policy.team and decisions.policy.team.in_words,
         "set_aside": aside if known else None,
     }
 

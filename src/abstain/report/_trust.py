@@ -37,6 +37,7 @@ from abstain.evaluation import JudgedRows, dirichlet_priors, shifted_rows
 from abstain.exceptions import AbstainError, AssumptionWarning, RepairWarning
 from abstain.selection import Selection
 from abstain.summaries import LabelledSummary, compact
+from abstain.team import TeamMetric
 
 if TYPE_CHECKING:
     from abstain.policy import Policy
@@ -239,8 +240,14 @@ def _tested(decisions: Decisions, fold: _Fold, drawn: IntArray) -> dict[str, Any
         # A draw that a shift cannot be told from says nothing about the others.
         return None
     kept, after = ~found.abstain, found.estimate.after
+    final, columns = found.proba, found.columns
+    if isinstance(found.metric, TeamMetric):
+        # What readers would have said is drawn, as they were measured.
+        team = found.metric.for_choice(found.choice)
+        final, columns = team.played(codes, final, columns, found.abstain, len(drawn))
+        kept = np.ones_like(kept)
     weight = None if weight is None else weight[kept]
-    part = JudgedRows(codes[kept], found.proba[kept], found.columns[kept], weight)
+    part = JudgedRows(codes[kept], final[kept], columns[kept], weight)
     realised = part.value(metric)
     if not np.isfinite([realised, after.value]).all():
         return None

@@ -21,6 +21,7 @@ from abstain.scores._registry import check_told as check_told
 from abstain.scores._registry import from_plain as from_plain
 from abstain.scores._registry import get, register
 from abstain.scores._registry import is_own as is_own
+from abstain.scores._registry import least as least
 from abstain.scores._registry import operations_of as operations_of
 from abstain.scores._registry import registered as registered
 from abstain.scores._registry import to_plain as to_plain

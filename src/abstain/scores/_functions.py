@@ -200,6 +200,39 @@ def margin(proba: Value) -> Value:
     return 1.0 - (two[0] - two[1])
 
 
+@of_operations
+def codoc(proba: Value, *, advantages: ArrayLike, ratios: ArrayLike) -> Value:
+    """Score by how much more often readers are right than the model, at the model's own score.
+
+    In [-1, 1]; above 0 a case is better deferred. The model's score is the probability of the
+    positive class of two, and of more classes the largest one, before any shift: the method knows
+    of none.
+
+    Parameters
+    ----------
+    proba : array-like of shape (n, n_classes), or (n,) for the positive class of two
+        Calibrated probabilities.
+    advantages : array-like of shape (2, n_knots)
+        Scores that rise, and the advantage at each, as measured on labelled rows with answers.
+    ratios : array-like of shape (n_classes,)
+        New over old class proportions that the probabilities are adapted to.
+
+    References
+    ----------
+    Dvijotham et al., "Enhancing the reliability and accuracy of AI-enabled diagnosis via
+    complementarity-driven deferral to clinicians", Nature Medicine 29, 2023.
+
+    Examples
+    --------
+    >>> codoc(np.array([[0.8, 0.2]]), advantages=[[0.0, 1.0], [0.5, -0.5]], ratios=[1, 1])
+    array([0.3])
+    """
+    knots, values = np.asarray(advantages, dtype=np.float64)
+    before = proba * (1 / np.maximum(np.asarray(ratios, dtype=np.float64), 1e-12))
+    before = before / before.total()
+    return (before[1] if proba.width == 2 else before.largest()).interpolated(knots, values)
+
+
 def random_order(proba: ArrayLike, *, seed: int) -> FloatArray:
     """Score at random: what withholding without looking would do.
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any
 
 from abstain._inputs import FloatArray
 from abstain._numerics import Registry
-from abstain._schema import NAME, Either, Whole, proportions
+from abstain._schema import NAME, Either, Numbers, Whole, proportions
 from abstain.exceptions import ArgumentError, PolicyError, Way
 from abstain.program import Value
 from abstain.scores._functions import (
+    codoc,
     distance_from_half,
     dropout_variance,
     entropy,
@@ -28,6 +30,8 @@ CLASS_THRESHOLDS = "class-thresholds"
 DROPOUT_VARIANCE = "dropout-variance"
 
 
+# What readers are better by at the least.
+_LEAST_ADVANTAGE = 1e-9
 _WHY_NOT = {
     CLASS_THRESHOLDS: "it is an interval, chosen on validation data",
     DROPOUT_VARIANCE: "it cannot be told from one prediction per row",
@@ -47,13 +51,19 @@ def _no_score(proba: FloatArray) -> FloatArray:
 #: What a policy file holds of a score.
 KEYS = Either(text=NAME, object={"own": NAME})
 # What a score may be told beside the probabilities, and how.
-TOLD = {"priors": proportions("classes", plain=True), "seed": Whole(0, 2**63 - 1)}
+TOLD = {
+    "priors": proportions("classes", plain=True),
+    "seed": Whole(0, 2**63 - 1),
+    "advantages": Numbers((2, "knots"), plain=True),
+    "ratios": Numbers(("classes",), low=0, plain=True),
+}
 
 _SCORES: Registry[Callable[..., Any]] = Registry(
     "score",
     [
         (CLASS_THRESHOLDS, _no_score),
         ("distance-from-half", distance_from_half),
+        ("codoc", codoc),
         (DROPOUT_VARIANCE, dropout_variance),
         ("entropy", entropy),
         ("gini", gini),
@@ -132,6 +142,11 @@ def told(score: str | Callable[..., FloatArray]) -> set[str]:
     except ValueError:
         # Of a function in another language nobody knows.
         return set()
+
+
+def least(score: str | Callable[..., FloatArray]) -> float:
+    """Return the least score that is worth withholding by, however much may be."""
+    return _LEAST_ADVANTAGE if score == "codoc" else -math.inf
 
 
 def check_told(score: str | Callable[..., FloatArray], parameters: dict[str, Any]) -> None:

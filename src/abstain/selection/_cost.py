@@ -165,7 +165,9 @@ class Cost:
         """Choose for a batch that is checked and summarised."""
         n_classes = len(summary.class_sums)
         if self.value_of_metric is None:
-            return self._per_example(n_classes)
+            costs = self._error_matrix(n_classes), self._abstain_vector(n_classes)
+            asked = None if metric is None else metric.choice_by_cost(*costs)
+            return asked or self._per_example(n_classes)
         if metric is None:
             raise TypeError("`value_of_metric` needs the metric; pass `metric`.")
         if not isinstance(metric, Metric):
@@ -285,7 +287,7 @@ class Cost:
             columns, out = choice.apply(summary.proba)
             if out.all():
                 return -np.inf, choice
-            value = metric.expected_on(summary.only(~out), columns[~out])
+            value = metric.after_on(summary, choice, columns, out)
             spent = self._expected(summary.proba, columns, out, summary.weight)
             gain = sign * (self.value_of_metric or 0.0) * value - spent
             return (gain if np.isfinite(gain) else -np.inf), choice

@@ -268,7 +268,7 @@ class Selection:
         if self.score == scores.CLASS_THRESHOLDS:
             regions = _class_thresholds(metric, summary, now)
         else:
-            regions = _by_score(self.score, summary, seed)
+            regions = _by_score(self.score, summary, {"seed": seed, **metric.for_scores})
 
         def family(capacity: float) -> Choice:
             region, withheld = regions(capacity)
@@ -344,20 +344,28 @@ class Selection:
         return replace(self, budget=budget, target=target, decision=decision)
 
 
-def _by_score(score: Score, summary: BatchSummary, seed: int) -> Regions:
+def _by_score(score: Score, summary: BatchSummary, known: Mapping[str, Any]) -> Regions:
     """Return the regions that withhold the highest scores within a capacity.
 
     The class proportions that a score compares with are those of the batch; they are kept in the
     region.
     """
     priors = (summary.class_sums / summary.class_sums.sum()).tolist()
-    known = {"priors": priors, "seed": seed}
-    parameters = {name: known[name] for name in sorted(scores.told(score))}
+    known = {"priors": priors, **known}
+    wanted = sorted(scores.told(score))
+    if not {*wanted} <= {*known}:
+        raise ArgumentError(
+            f"`score` {score!r} needs answers of readers on labelled rows: pass "
+            f"fit(..., reviewer=...) and a `team`.",
+            "score",
+            ways=[Way("Abstainer(team)", python="pass fit(..., reviewer=...) and a `team`")],
+        )
+    parameters, least = {name: known[name] for name in wanted}, scores.least(score)
     everything = ScoreThreshold(score, threshold=-np.inf, parameters=parameters)
     values = everything.score(summary.proba, _NOT_READ)
 
     def regions(capacity: float) -> tuple[Region, Mask]:
-        threshold = score_threshold(values, capacity, summary.weight)
+        threshold = max(score_threshold(values, capacity, summary.weight), least)
         return replace(everything, threshold=threshold), values >= threshold
 
     return regions

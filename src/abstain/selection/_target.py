@@ -254,11 +254,11 @@ class _Scan:
         if withheld.all():
             return None
         kept = ~withheld
-        rest, columns = summary.only(kept), prediction[kept]
         values = {
-            name: goal.metric.expected_on(rest, columns) for name, goal in self.goals.items()
+            name: goal.metric.after_on(summary, choice, prediction, withheld)
+            for name, goal in self.goals.items()
         }
-        return Tried(choice, summary.total - rest.total, values)
+        return Tried(choice, summary.total - summary.only(kept).total, values)
 
     def _give_up(self, best: Tried | None) -> NoReturn:
         goals = {name: goal.value for name, goal in self.goals.items()}

@@ -9,12 +9,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from abstain._inputs import shown
-from abstain.policy import Policy, stated
-from abstain.program import carried_out, given
+from abstain.policy import Policy, answered, stated
+from abstain.program import Value, carried_out, given
 from abstain.sql._dialects import Dialect, dialect_of
 from abstain.sql._one_score import OneScore, sql_label
 from abstain.sql._operations import Operations
 from abstain.sql._steps import OURS, Steps
+from abstain.team import Team
 
 Precision = Literal["float64", "float32"]
 # Engines read expressions of up to a thousand operations in one another.
@@ -95,20 +96,26 @@ def _check_text(text: str, what: str) -> None:
 
 
 def output_names(
-    policy: Policy, dialect: Dialect, prefix: str | None, theirs: Iterable[str], proba: bool
+    policy: Policy,
+    dialect: Dialect,
+    prefix: str | None,
+    theirs: Iterable[str],
+    proba: bool,
+    answer: bool = False,
 ) -> list[str]:
-    """Return what the columns of ours are called: probabilities, prediction, abstain, policy.
+    """Return what our columns are called: probabilities, prediction, abstain, answer, policy.
 
     With no prefix given it is ``abstain_`` if one of them would else be called as a column that
     is known to be there. Engines take upper and lower case for the same, so that is no difference.
     """
     plain = [f"p_{label}" for label in policy.classes.tolist()] if proba else []
-    plain += ["prediction", "abstain", "policy"]
+    fixed = ["prediction", "abstain", *(["answer"] if answer else []), "policy"]
+    plain += fixed
     if prefix is not None:
         _check_text(prefix, "`prefix`")
     known = {name.lower() for name in theirs}
     for before in ("", "abstain_") if prefix is None else (prefix,):
-        names = _distinct([before + name for name in plain], dialect)
+        names = _distinct([before + name for name in plain], dialect, len(fixed))
         if not known & {name.lower() for name in names}:
             return names
     clash = sorted(known & {name.lower() for name in names})
@@ -118,14 +125,14 @@ def output_names(
     )
 
 
-def _distinct(names: list[str], dialect: Dialect) -> list[str]:
-    """Return names short enough, and none of them twice."""
+def _distinct(names: list[str], dialect: Dialect, fixed: int) -> list[str]:
+    """Return names short enough, and none of them twice; the last so many stay."""
     found: list[str] = []
-    used = {name.lower() for name in names[-3:]}
+    used = {name.lower() for name in names[-fixed:]}
     for number, name in enumerate(names):
         if dialect.name == "bigquery":
             name = _FREE.sub("_", name)
-        last = number >= len(names) - 3
+        last = number >= len(names) - fixed
         if _size(name) > _LONGEST or (not last and name.lower() in used):
             end = f"_{number}"
             while _size(name) + len(end) > _LONGEST:
@@ -150,6 +157,7 @@ def to_sql(
     probabilities: bool = True,
     prefix: str | None = None,
     dtype: Precision = "float64",
+    opinion: str | None = None,
 ) -> str:
     """Return a policy as one SELECT from a table of scores to decisions.
 
@@ -177,6 +185,9 @@ def to_sql(
     dtype : {"float64", "float32"}
         What the score columns hold. A probability of 0 is taken for the least step of that, as
         :meth:`abstain.Policy.apply` does.
+    opinion : str, optional
+        The column with a reader's answers, NULL where there is none: then ``answer`` comes out
+        too, the final answer as of :meth:`abstain.Policy.combine`.
 
     Returns
     -------
@@ -222,35 +233,67 @@ def to_sql(
             f"{_MOST_CLASSES} at most. Export it as ONNX."
         )
     check_labels(policy)
-    names = output_names(policy, engine, prefix, columns if kept is None else kept, probabilities)
+    told = [] if opinion is None else check_columns([opinion], "opinion")
+    theirs = [*told, *columns] if kept is None else kept
+    names = output_names(policy, engine, prefix, theirs, probabilities, opinion is not None)
     steps = Steps(engine, parts, columns, kept)
     smallest = float(np.finfo(dtype).eps)
-    if len(columns) == 1 and OneScore.suits(policy):
+    if opinion is None and len(columns) == 1 and OneScore.suits(policy):
         proba = _in_steps(steps, policy, smallest, ["proba"]) if probabilities else []
         values = [*proba, *OneScore(steps, policy, dtype).decisions()]
     else:
         wanted = ["prediction", "abstain"]
         values = _in_steps(
-            steps, policy, smallest, ["proba", *wanted] if probabilities else wanted
+            steps, policy, smallest, ["proba", *wanted] if probabilities else wanted, opinion
         )
     values.append(steps.text(policy.sha256))
     return steps.select(dict(zip(names, values, strict=True)))
 
 
-def _in_steps(sql: Steps, policy: Policy, smallest: float, wanted: Sequence[str]) -> list[Any]:
+def _in_steps(
+    sql: Steps, policy: Policy, smallest: float, wanted: Sequence[str], opinion: str | None = None
+) -> list[Any]:
     """Return columns of any rule, after the steps they take."""
-    scores = given(len(sql.scores))
-    known = {scores: sql.step([sql.score(place) for place in range(len(sql.scores))])}
+    scores, said = given(len(sql.scores)), given(None, "place")
+    classes = policy.classes.tolist()
+    first = [sql.score(place) for place in range(len(sql.scores))]
+    if opinion is not None:
+        first.append(sql.place(opinion, _labels(sql, classes)))
+    columns = sql.step(first)
+    known: dict[Value, Any] = {scores: columns[: len(sql.scores)], said: columns[-1]}
     fit, made = stated(policy, scores, smallest=smallest)
     asked = [fit, *(getattr(made, name) for name in wanted)]
+    if opinion is not None:
+        asked.append(answered(policy, made, said, opinion))
     machine = Operations(sql, asked)
-    found = dict(zip(["fit", *wanted], carried_out(machine, asked, known), strict=True))
+    found = dict(zip(["fit", *wanted, "answer"], carried_out(machine, asked, known), strict=False))
     there = machine.named(found["fit"])
     values = [sql.only_where(sql(there), machine.read(one)) for one in found.get("proba", ())]
     if "prediction" in found:
-        labels = [sql_label(sql, label) for label in policy.classes.tolist()]
         place = machine.named(found["prediction"])
-        values.append(sql.only_where(sql(there), sql.by_number(place, labels)))
-        withheld = machine.read(found["abstain"])
-        values.append(sql.where(sql(there), withheld, sql.truth(True)))
+        values.append(sql.only_where(sql(there), sql.by_number(place, _labels(sql, classes))))
+        withheld = machine.named(found["abstain"])
+        values.append(sql.where(sql(there), machine.read(withheld), sql.truth(True)))
+        if opinion is not None:
+            of = (there, withheld, place, machine.named(found["answer"]), columns[-1])
+            values.append(_answer(sql, policy, of, opinion))
     return values
+
+
+def _labels(sql: Steps, classes: Sequence[Any]) -> list[Any]:
+    return [sql_label(sql, label) for label in classes]
+
+
+def _answer(sql: Steps, policy: Policy, of: tuple[str, ...], opinion: str) -> Any:
+    """Return the final answer, from whether a row has scores and goes to a person, and places."""
+    there, withheld, predicted, final, said = of
+    classes, n = policy.classes.tolist(), len(policy.classes)
+    # Where the model says nothing, rows are as classes are frequent.
+    priors = np.tile(policy.priors, (n, 1))
+    team = policy.team or Team.given(None, "replace", policy.classes)
+    alone = team.final(priors, {opinion: np.arange(n)}, policy.rule, policy.ratios)[1]
+    spoken = sql.at_least(sql(said), sql.whole(0))
+    asked = sql.only_where(spoken, sql.by_number(final, _labels(sql, classes)))
+    kept = sql.by_number(predicted, _labels(sql, classes))
+    otherwise = sql.by_number(said, [sql_label(sql, classes[k]) for k in alone])
+    return sql.where(sql(there), sql.where(sql(withheld), asked, kept), otherwise)

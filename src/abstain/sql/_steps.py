@@ -53,6 +53,10 @@ class Steps(Expressions):
         numbers = [self.text("real"), self.text("integer")]
         return self.case([(self.tree.In(this=kind, expressions=numbers), self.double(column))])
 
+    def place(self, name: str, values: Sequence[Any]) -> Any:
+        """Return which of some values a column of the table holds; for the first step too."""
+        return self.number_of_first([self.equal(self._column(name), one) for one in values])
+
     def step(self, values: Sequence[Any]) -> list[str]:
         """Compute columns from those of the steps before; return what they are called."""
         start = sum(map(len, self.steps))

@@ -73,6 +73,8 @@ class LabelledSummary:
         How metrics wander in time, where the times of the examples are known.
     few : FewClasses or None
         Of a compact source of many classes: those of each row whose probabilities were kept.
+    answers : ndarray of shape (n,) or None
+        What a reader answered about each, -1 for nothing; None where nobody was asked.
     """
 
     proba: FloatArray
@@ -85,6 +87,7 @@ class LabelledSummary:
     doubts: tuple[str, ...] = ()
     drift: Drift | None = None
     few: FewClasses | None = None
+    answers: IntArray | None = None
 
     @property
     def labels(self) -> IntArray:
@@ -97,6 +100,14 @@ class LabelledSummary:
     def counts(self) -> FloatArray:
         """How much each row counts, which is once where no weights are given."""
         return np.ones(len(self.proba)) if self.weight is None else self.weight
+
+    def answered(self, answers: IntArray) -> Self:
+        """Return the examples with what a reader answered about each."""
+        unseen = self.held_out
+        if unseen is not None:
+            own = answers if unseen.numbers is None else answers[unseen.numbers]
+            unseen = replace(unseen, answers=own)
+        return replace(self, answers=answers, held_out=unseen)
 
     def at(self, ratios: FloatArray) -> Self:
         """Return the same examples adapted to other class proportions, given new over old."""

@@ -7,7 +7,7 @@ row. All replicates of a figure are made together, as arrays with one row for ea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -108,6 +108,8 @@ class LabelledReplicates:
         The probabilities of the replicate; of two classes those of the positive one.
     still : int
         How many of the first are the rows as they are, against which others are held.
+    answers : ndarray of shape (n,) or None
+        What a reader answered about each row, -1 for nothing.
     """
 
     proba: FloatArray
@@ -115,28 +117,29 @@ class LabelledReplicates:
     weight: FloatArray
     believed: FloatArray
     still: int = 1
+    answers: IntArray | None = None
 
     def __getitem__(self, chosen: slice) -> LabelledReplicates:
-        return LabelledReplicates(
-            self.proba, self.codes, self.weight[chosen], self.believed[chosen]
-        )
+        return replace(self, weight=self.weight[chosen], believed=self.believed[chosen])
 
     @classmethod
     def joined(cls, parts: Sequence[LabelledReplicates], still: int) -> LabelledReplicates:
         """Return the replicates of all parts, which are of the same rows."""
         weight = np.concatenate([one.weight for one in parts])
         believed = np.concatenate([one.believed for one in parts])
-        return cls(parts[0].proba, parts[0].codes, weight, believed, still)
+        return replace(parts[0], weight=weight, believed=believed, still=still)
 
     def with_rows(
         self, proba: FloatArray, codes: IntArray, weight: FloatArray, believed: FloatArray
     ) -> LabelledReplicates:
         """Return these rows and others."""
+        nobody = np.full(len(codes), -1)
         return LabelledReplicates(
             np.vstack([self.proba, proba]),
             np.append(self.codes, codes),
             np.hstack([self.weight, weight]),
             np.concatenate([self.believed, believed], axis=1),
+            answers=None if self.answers is None else np.append(self.answers, nobody),
         )
 
 

@@ -42,13 +42,15 @@ def smoothing(cases: FloatArray, others: list[FloatArray]) -> FloatArray:
 
     Notes
     -----
-    A Dirichlet prior: two cases of each class by how often readers are right at all, wrong towards
-    each other class alike; and with other readers ten cases of each class by what these do.
+    A Dirichlet prior: of each class two cases for each other class, by how often readers are right
+    at all, wrong towards each alike; and with other readers ten cases of each class by what these
+    do.
     """
     whole, n = sum(others, cases), len(cases)
     right = (np.trace(whole) + 1) / (whole.sum() + 2)
-    alike = np.where(np.eye(n) > 0, right, (1 - right) / (n - 1))
+    # As many for each class that may be taken for it: of many, most errors are never seen.
+    alike = _LIKE_EACH * (n - 1) * np.where(np.eye(n) > 0, right, (1 - right) / (n - 1))
     if not others:
-        return np.asarray(_LIKE_EACH * alike)
-    of_others = sum(others, _LIKE_EACH * alike)
+        return np.asarray(alike)
+    of_others = sum(others, alike)
     return np.asarray(_LIKE_OTHERS * of_others / of_others.sum(axis=1, keepdims=True))

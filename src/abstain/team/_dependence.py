@@ -16,8 +16,9 @@ from scipy.special import gammaincc
 
 from abstain._inputs import FloatArray, IntArray
 
-#: A probability below this is taken as this: how sure a model is beyond it says nothing of people.
-LEAST = 1e-4
+#: A probability below this is taken as this: how sure a model is beyond it says nothing of people,
+#: who slip where nothing is hard.
+LEAST = 1e-2
 # Where g is looked for, and how far from 0 it is expected to be.
 _RANGE = (-0.5, 1.5)
 _SPREAD = 0.5

@@ -6,7 +6,7 @@ model says. The posterior of model and opinion is Bayes' rule with these.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
@@ -72,6 +72,19 @@ class LabelledOpinions:
     def counts(self) -> FloatArray:
         """How much each row counts, which is once where no weights are given."""
         return np.ones(len(self.codes)) if self.weight is None else self.weight
+
+    @classmethod
+    def joined(cls, parts: Sequence[LabelledOpinions]) -> LabelledOpinions:
+        """Return the answers of several readers as those of one."""
+        if len(parts) == 1:
+            return parts[0]
+        probas = [one.proba for one in parts if one.proba is not None]
+        return cls(
+            np.concatenate([one.codes for one in parts]),
+            np.concatenate([one.answers for one in parts]),
+            np.concatenate([one.counts for one in parts]),
+            np.concatenate(probas) if len(probas) == len(parts) else None,
+        )
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -337,22 +350,29 @@ class Reviewer:
         ndarray of shape (n, n_classes, n_classes)
             Entry (x, i, j): of the answer j to the row x, were its class i.
         """
-        base = self._base if weights is None else weights
+        base = self.base if weights is None else weights
         if not self.dependence_:
             return np.broadcast_to(base, (len(proba), *base.shape))
-        if ratios is not None:
-            proba = adapted(np.ascontiguousarray(proba), 1 / np.maximum(ratios, _SMALLEST))
-        found = base * (np.maximum(proba, LEAST) ** self.dependence_)[:, None, :]
+        found = base * self.likely(proba, ratios)[:, None, :]
         found /= found.sum(axis=2, keepdims=True)
         return np.asarray(found)
 
+    def likely(self, proba: FloatArray, ratios: FloatArray | None = None) -> FloatArray:
+        """Return how likely the model makes each answer; 1 where answers do not hang on it."""
+        if not self.dependence_:
+            return np.ones(proba.shape)
+        if ratios is not None:
+            proba = adapted(np.ascontiguousarray(proba), 1 / np.maximum(ratios, _SMALLEST))
+        return np.asarray(np.maximum(proba, LEAST) ** self.dependence_)
+
     @property
-    def _base(self) -> FloatArray:
+    def base(self) -> FloatArray:
+        """The chance of each answer for each class, were the model's probabilities all alike."""
         return self.confusion_ if self.weights is None else self.weights
 
     def drawn(self, n: int, seed: int) -> FloatArray:
         """Return what ``chances`` may be made of, as far as cases leave that open, many times."""
-        base, counts = self._base, self.counts_
+        base, counts = self.base, self.counts_
         if counts is None:
             return np.broadcast_to(base, (n, *base.shape))
         found = gamma_draws(counts, n, np.random.default_rng([seed, 2]))
@@ -387,7 +407,26 @@ class Reviewer:
 _HELD = {"cases": "cases_", "dependence": "dependence_", "p_value": "p_value_"}
 
 
-def opinion_codes(opinions: ArrayLike, classes: NDArray[Any], n: int) -> IntArray:
+def opinions_by_name(
+    opinions: Any, classes: NDArray[Any], n: int, name: str = "reviewer"
+) -> dict[str, IntArray]:
+    """Return the column of each answer, -1 where there is none, of each reader by name.
+
+    Of one reader without a name that is empty.
+    """
+    columns = getattr(opinions, "columns", None)
+    if isinstance(opinions, Mapping):
+        by_name = {str(one): opinions[one] for one in opinions}
+    elif columns is not None:
+        by_name = {str(one): opinions[one] for one in columns}
+    else:
+        by_name = {"": opinions}
+    return {one: opinion_codes(given, classes, n, name) for one, given in by_name.items()}
+
+
+def opinion_codes(
+    opinions: ArrayLike, classes: NDArray[Any], n: int, name: str = "opinions"
+) -> IntArray:
     """Return the column of each opinion, -1 where there is none."""
-    found = known_codes(opinions, classes, n, "opinions")
+    found = known_codes(opinions, classes, n, name)
     return np.full(n, -1, dtype=np.intp) if found is None else found
