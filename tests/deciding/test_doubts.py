@@ -120,3 +120,17 @@ def test_a_cost_that_refers_most_is_doubted_and_one_that_refers_nobody_is_not():
     cheap = Abstainer("accuracy", cost=Cost(0.01, errors=[[0, 1], [10, 0]])).fit(val, y)
     with pytest.warns(AssumptionWarning, match="of the rows are withheld"):
         cheap.decide(new)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_class_that_is_not_in_the_batch_is_missed():
+    rng = np.random.default_rng(3)
+    y, val = screened(1_500, 0.2, rng)
+    healthy, new = screened(700, 0.0, rng)
+    assert not healthy.any()
+    abstainer = Abstainer("sensitivity@specificity=0.9", budget=50, random_state=0)
+    doubts = " ".join(abstainer.fit(val, y).decide(new).assumption.doubts)
+    assert "Class 0 seems to fill" in doubts
+    # Half as many as before are no reason to doubt.
+    _, fewer = screened(700, 0.1, rng)
+    assert "seems to" not in " ".join(abstainer.decide(fewer).assumption.doubts)

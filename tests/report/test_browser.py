@@ -18,6 +18,8 @@ def files(tmp_path_factory, report, four_classes):
     four_classes.save(folder / "four.html")
     facts = json.loads(report.to_json())
     facts["assumption"]["doubts"] = ["Nothing <fits>. Label some rows.", "Two & more."]
+    for step in facts["steps"]:
+        step["alternatives"] = dict.fromkeys(step["alternatives"], (step["value"] or 0.0) + 1e-9)
     (folder / "doubtful.html").write_text(render(facts), encoding="utf-8")
     return folder
 
@@ -92,6 +94,13 @@ def test_the_slider_follows_the_keyboard(opened, report):
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     assert_shows(page, report.facts, report.facts["chosen"])
+
+
+def test_of_alternatives_that_read_the_same_this_rule_is_the_best(opened):
+    page = opened("doubtful")
+    assert page.locator("#alternatives .best th").all_text_contents() == [
+        "this rule, for this metric"
+    ]
 
 
 def test_the_slider_follows_the_mouse(opened, report):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
+from abstain import Abstainer
 from abstain.shift._replicated import replicated_priors
 
 
@@ -33,3 +34,15 @@ def test_two_classes_as_many():
         replicated_priors(both, weight, source, pseudo, start),
         atol=2e-3,
     )
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_step_of_next_to_nothing_is_no_overflow():
+    """One row of next to no weight, of a model that is certain and wrong, as fuzzing found it."""
+    for seed in (10, 21, 22):
+        rng = np.random.default_rng(seed)
+        y, scores = np.r_[np.arange(5), rng.integers(5, size=53)], rng.integers(5, size=58)
+        abstainer = Abstainer("accuracy", budget=0.0, calibration="temperature", random_state=0)
+        with np.errstate(over="raise"):
+            found = abstainer.fit(np.eye(5)[scores], y).decide(np.eye(5)[4:], np.array([0.001]))
+        assert np.isfinite(found.estimate.before.value)

@@ -104,7 +104,9 @@ def _of_many(
         step = np.linalg.solve(hessian, -gradient[:, :, None])[:, :, 0]
         # A step to where the quadratic model has no right to speak is cut short as a whole.
         length = np.ones_like(step)
-        np.divide((1 - _NEAREST) * ratios, -step, out=length, where=step < 0)
+        with np.errstate(over="ignore"):
+            # Of a step of next to nothing the length may be without bound.
+            np.divide((1 - _NEAREST) * ratios, -step, out=length, where=step < 0)
         ratios = ratios + np.minimum(length.min(axis=1), 1.0)[:, None] * step
         priors = ratios * source
         if np.abs(step * source).max() < _PRECISION:

@@ -142,8 +142,10 @@ function drawAlternatives(step) {
     ...alternatives.map((name) => [`by ${name}`, step.alternatives[name]])];
   const sign = facts.metric.greater_is_better ? 1 : -1;
   const best = Math.max(...rows.map((row) => (isNumber(row[1]) ? sign * row[1] : -Infinity)));
+  // Of those that read the same the first, which is this rule.
+  const first = rows.findIndex(([, value]) => isNumber(value) && decimals(value) === decimals(sign * best));
   const tbody = html("tbody");
-  rows.forEach(([name, value]) => tbody.append(rowOf(name, [decimals(value)], isNumber(value) && sign * value === best ? { class: "best" } : {})));
+  rows.forEach(([name, value], k) => tbody.append(rowOf(name, [decimals(value)], k === first ? { class: "best" } : {})));
   byId("alternatives").replaceChildren(html("caption", `At a budget of ${step.text.budget}`),
     headed("cases are referred", `estimated ${facts.metric.title}`), tbody);
 }
