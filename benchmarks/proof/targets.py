@@ -59,9 +59,9 @@ pool, as it is or with other class proportions, {RUNS} times for each set and sh
   is to hold at every prevalence. MAPIE's `BinaryClassificationController` has two thresholds and
   withholds what is between them, with both rates of the kept as risks.
 - **MAPIE** tests by Bonferroni and Holm, its default; *{SPLIT}* is its `split_fixed_sequence`,
-  which learns on half of the labels in which order to test, as ours does. It gets the
-  classifier's own probabilities, all labelled rows, and thresholds at quantiles of the unlabelled
-  batch.
+  which learns on half of the labels in which order to test; ours uses all labels for both. It
+  gets the classifier's own probabilities, all labelled rows, and thresholds at quantiles of the
+  unlabelled batch.
 
 What is not comparable: MAPIE promises for rows like the labelled ones, so under label shift it is
 used beyond what it claims, and accuracy changes with the proportions where sensitivity and
@@ -108,12 +108,23 @@ def lines(name: str) -> list[dict[str, Any]]:
     return sorted(made, key=lambda line: line["promise"] != ACCURACY)
 
 
-def _run(pool: Pool, shift: Any, run: int) -> dict[tuple[str, str], Judged | None]:
-    """Return how every method did on one split, None where it declined."""
+def _bench(pool: Pool, shift: Any, run: int) -> "Bench":
     part, others = drawn(pool, shift, run, size=SIZE)
     others = np.random.default_rng(part.seed).permutation(others)[:POPULATION]
-    bench = Bench(part, pool.scores[others], pool.y[others], moved=shift == "label")
-    found = {}
+    return Bench(part, pool.scores[others], pool.y[others], moved=shift == "label")
+
+
+def judged_rates(pool: Pool, shift: Any, run: int) -> "dict[str, Judged | None]":
+    """Return how every method did on one split of two classes with both rates as its target."""
+    bench = _bench(pool, shift, run)
+    rules = _for_rates(bench.part)
+    return {method: bench.judged(rule, _lower_rate, RATES) for method, rule in rules}
+
+
+def _run(pool: Pool, shift: Any, run: int) -> dict[tuple[str, str], Judged | None]:
+    """Return how every method did on one split, None where it declined."""
+    bench = _bench(pool, shift, run)
+    part, found = bench.part, {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for method, rule in _for_accuracy(pool, part):

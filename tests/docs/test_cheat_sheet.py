@@ -48,7 +48,7 @@ def test_commands(clinic):
         span for spans in COMMANDS[:-2] for span in spans if span.startswith(("abstain ", "..."))
     ]
     for line in lines:
-        goal = "--target" in line or "--cost" in line
+        goal = any(option in line for option in ("--target", "--cost", "--arms"))
         typed = line.replace("...", short if goal else whole)
         if "export" in typed:
             typed += " --table visits --scores p_ill"

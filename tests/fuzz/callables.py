@@ -147,6 +147,7 @@ TOGETHER: dict[tuple[str, str], dict[str, Any]] = {
     ("Abstainer", "target"): {"budget": None, "target": 0.9},
     ("AbstainingClassifier", "target"): {"budget": None, "target": 0.9},
     ("Abstainer", "cost"): {"budget": None},
+    ("Abstainer", "arms"): {"budget": None},
     ("AbstainingClassifier", "cost"): {"budget": None},
     ("Abstainer", "prior_range"): {"confidence": 0.9},
     ("AbstainingClassifier", "prior_range"): {"confidence": 0.9},

@@ -29,7 +29,7 @@ _LEAST_KEPT = 0.2
 # Up to so many examples the chance of ever passing is summed step by step; beyond, in leaps.
 _MOST_STEPS, _LEAP = 8_192, 1.05
 # By how much the level of each step is found, and how far below that of all it may be.
-_HALVINGS, _LOWEST = 12, 60.0
+_HALVINGS, _LOWEST = 8, 60.0
 # Beyond this many times the labels at hand nobody would collect them.
 _MOST_LABELS = 1e5
 # What a level for all windows at once is about for one.
@@ -78,13 +78,16 @@ def _few(kept: IntArray, miss: float, level: float, first: int = 0) -> IntArray:
 def _chance_of_passing(allowed: IntArray, miss: float) -> float:
     """Return how probably a walk is as low as allowed at any of its steps."""
     chances = np.zeros(int(allowed.max()) + 2)
-    chances[0], passed = 1.0, 0.0
+    chances[0], passed, before = 1.0, 0.0, 0
     for most in allowed[1:].tolist():
-        chances[1:] = chances[1:] * (1 - miss) + chances[:-1] * miss
-        chances[0] *= 1 - miss
-        if most >= 0:
-            passed += float(chances[: most + 1].sum())
-            chances[: most + 1] = 0.0
+        # Below are none any more: they have passed.
+        rest = chances[before:]
+        rest[1:] = rest[1:] * (1 - miss) + rest[:-1] * miss
+        rest[0] *= 1 - miss
+        if most >= before:
+            passed += float(chances[before : most + 1].sum())
+            chances[before : most + 1] = 0.0
+            before = most
     return passed
 
 
