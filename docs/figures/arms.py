@@ -29,5 +29,9 @@ axes.hist(
         for name, one in zip(names, decisions.arms, strict=True)
     ],
 )
-axes.set(xlabel="log-odds of being ill", ylabel="new cases", title="npv 0.98 and specificity 0.98, from 2% to 30%")
+axes.set(
+    xlabel="log-odds of being ill",
+    ylabel="new cases",
+    title="npv 0.98 and specificity 0.98, from 2% to 30%",
+)
 axes.legend(frameon=False)

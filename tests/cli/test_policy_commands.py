@@ -96,6 +96,21 @@ def test_arms(abstain, clinic):
     assert "--prior-range" in err
 
 
+@pytest.mark.filterwarnings("ignore::abstain.exceptions.AssumptionWarning")
+def test_arms_by_group(abstain, clinic):
+    rows = Path("validation.csv").read_text().splitlines()
+    site = ["site", *("AB"[number % 2] for number in range(len(rows) - 1))]
+    Path("sites.csv").write_text("\n".join(map(",".join, zip(rows, site, strict=True))))
+    arguments = ("--metric", "auroc", "--arms", "sensitivity=0.9", "--json")
+    command = ("run", "sites.csv", *RUN[2:])
+    alone = json.loads(abstain(*command, *arguments)[1])["arms"][0]["rows"]
+    each = json.loads(abstain(*command, *arguments, "--by", "site")[1])["arms"][0]["rows"]
+    assert 0 < each < alone
+    code, _, err = abstain(*command, "--metric", "auroc", "--budget", "0.1", "--by", "site")
+    assert code != 0
+    assert "`arms`" in err or "--arms" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -530,7 +530,7 @@ def read_predictions(
 def read_validation(path: Path, columns: Columns, reading: Reading, **known: Any) -> Predictions:
     """Read labelled predictions; as :func:`read_predictions` does what is of VALIDATION."""
     # Its rows need no names, and none without a score can be of use.
-    columns = replace(columns, identifier=None, group=None, known_labels=None)
+    columns = replace(columns, identifier=None, group=columns.by, by=None, known_labels=None)
     missing: Missing = "error" if reading.missing == "error" else "drop"
     reading = replace(reading, sheets=reading.sheets[:1], missing=missing)
     return read_predictions(path, columns, reading, **known)

@@ -160,6 +160,7 @@ class Columns:
         Of two classes the positive one.
     identifier : str or None
         The row's name.
+    by : str or None
     group, groups : str or None, and tuple of str
         What rows are compared by: one column, or several.
     time : str or None
@@ -217,6 +218,11 @@ class Columns:
         "each by itself.",
         absent=(),
     )
+    by: str | None = option_field(
+        "--by",
+        help="With --arms: a column of VALIDATION, such as a hospital; what is promised then "
+        "holds in every group.",
+    )
     time: str | None = option_field(
         "--time",
         help="The column of VALIDATION with the time of each row: intervals then hold what the "
@@ -261,7 +267,7 @@ class Columns:
     @property
     def of_batch(self) -> Self:
         """Those of BATCH, whose labels are not looked at unless that is asked for."""
-        return replace(self, label=self.target_label, time=None)
+        return replace(self, label=self.target_label, time=None, by=None)
 
     def by_option(self) -> dict[str, str]:
         """Return the columns that are no scores, by the option that asks for each."""
@@ -269,6 +275,7 @@ class Columns:
             "--label": self.label,
             "--id": self.identifier,
             "--group": self.group,
+            "--by": self.by,
             "--prediction": self.prediction,
             "--known-labels": self.known_labels,
             "--time": self.time,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 )
 @goal_options
 @option.tables(
-    "scores", "label", "positive", "identifier", "group", "known_labels", "time", "readers",
+    "scores", "label", "positive", "identifier", "group", "by", "known_labels", "time", "readers",
     method=("shift", "decision", "score", "level", "random_state"), refer=True, stream=True,
 )  # fmt: skip
 @option.outputs(
@@ -108,7 +108,8 @@ def _fitted(
     answers = tables.answers(source, "--reviewer", labels)
     team = goal.team or ("combine" if answers else None)
     abstainer = Abstainer(**{**parameters, "team": team}, positive=classes.positive)
-    told: dict[str, Any] = {"time": source.times, "reviewer": answers}
+    groups = None if tables.columns.by is None else source.groups
+    told: dict[str, Any] = {"time": source.times, "reviewer": answers, "groups": groups}
     return abstainer.fit(source.scores, source.labels, classes=classes.columns, **told)
 
 

@@ -132,7 +132,7 @@ SECTIONS = {
     "arms confidence prior_range team at_most drop_certificate methods repeats",
     "What to watch": "every floor capacity tolerance false_alarms state close acknowledge",
     "Columns": "scores time label target_label labels prediction positive identifier group groups "
-    "known_labels readers opinions",
+    "by known_labels readers opinions",
     "Reading files": "labelled scale percent separator decimal encoding sheets missing validation",
     "Method": "calibration shift estimator decision score level random_state",
     "Output": "out audit policy report webhook title force strict as_json help",
