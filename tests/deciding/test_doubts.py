@@ -38,7 +38,9 @@ def test_no_budget_is_spent_on_a_worse_estimate(metric, how):
         if not decisions.abstain.any():
             nobody += 1
             assert "not expected to help, so nobody is withheld" in " ".join(doubts)
-    assert 0 < nobody < 15
+    # How often is not promised: of the rare, whose estimates rest on the probabilities, never.
+    assert nobody < 15
+    assert nobody or metric == RARE
 
 
 def test_it_is_said_by_a_warning_and_holds_for_a_policy_and_a_summary():
@@ -125,12 +127,11 @@ def test_a_cost_that_refers_most_is_doubted_and_one_that_refers_nobody_is_not():
 @pytest.mark.filterwarnings("ignore")
 def test_a_class_that_is_not_in_the_batch_is_missed():
     rng = np.random.default_rng(3)
-    y, val = screened(1_500, 0.2, rng)
-    healthy, new = screened(700, 0.0, rng)
-    assert not healthy.any()
+    val, y = screened(1_500, 0.2, rng)
+    new, _ = screened(700, 0.0, rng)
     abstainer = Abstainer("sensitivity@specificity=0.9", budget=50, random_state=0)
     doubts = " ".join(abstainer.fit(val, y).decide(new).assumption.doubts)
     assert "Class 0 seems to fill" in doubts
     # Half as many as before are no reason to doubt.
-    _, fewer = screened(700, 0.1, rng)
+    fewer, _ = screened(700, 0.1, rng)
     assert "seems to" not in " ".join(abstainer.decide(fewer).assumption.doubts)
