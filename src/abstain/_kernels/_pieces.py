@@ -150,6 +150,10 @@ def columns_of(rows: FloatArray) -> FloatArray:
 
 def filled(out: A, function: Callable[..., Any], *columns: NDArray[Any], size: int) -> A:
     """Return an array filled with a function's values for each piece of ``size`` rows."""
+    if len(out) <= size:
+        with np.errstate(all="ignore"):
+            out[:] = function(*columns)
+        return out
 
     def fill(begin: int, end: int) -> None:
         out[begin:end] = function(*(column[begin:end] for column in columns))

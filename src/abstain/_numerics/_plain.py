@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -23,18 +24,18 @@ def plain(value: Any, *, digits: int | None = None) -> Any:
     >>> plain({"a": np.array([1.0, np.nan]), "b": (np.int64(3), "x")})
     {'a': [1.0, None], 'b': [3, 'x']}
     """
-    if isinstance(value, Mapping):
-        return {str(key): plain(part, digits=digits) for key, part in value.items()}
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
-    if isinstance(value, list | tuple):
-        return [plain(part, digits=digits) for part in value]
     if isinstance(value, float):
-        if not np.isfinite(value):
+        if not isfinite(value):
             return None
         return value if digits is None else float(f"{value:.{digits}g}")
     if value is None or isinstance(value, bool | int | str):
         return value
+    if isinstance(value, list | tuple):
+        return [plain(part, digits=digits) for part in value]
+    if isinstance(value, Mapping):
+        return {str(key): plain(part, digits=digits) for key, part in value.items()}
     return str(value)
 
 

@@ -63,26 +63,32 @@ class ScalingCalibrator(Calibrator):
 
     def compact_checked(self, scores: CheckedScores) -> FloatArray:
         """Return probabilities of scores that were checked already."""
-        if self.logistic is None:
+        curve = self.logistic
+        if curve is None:
             return super().compact_checked(scores)
-        return self._positive(scores.logits[:, 0], scores.logits[:, 1])
+        return _positive(curve, scores.logits[:, 0], scores.logits[:, 1])
 
     def _compact(self, scores: NDArray[Any], out: FloatArray | None = None) -> FloatArray:
-        if self.logistic is None:
+        curve = self.logistic
+        if curve is None:
             return super()._compact(scores, out)
-        return self._positive(*two_logits(scores, scale=self.scale), out)
+        return _positive(curve, *two_logits(scores, scale=self.scale), out)
 
-    def _positive(
-        self, negative: FloatArray | float, positive: FloatArray, out: FloatArray | None = None
-    ) -> FloatArray:
-        # As `operations`, but in place.
-        of_negative, of_positive, bias = self.logistic or (0.0, 0.0, 0.0)
-        odds: FloatArray = np.multiply(positive, of_positive, out=out)
-        odds += of_negative * negative + bias
-        with np.errstate(over="ignore"):
-            np.exp(odds, out=odds)
-        odds += 1.0
-        return np.reciprocal(odds, out=odds)
+
+def _positive(
+    curve: tuple[float, float, float],
+    negative: FloatArray | float,
+    positive: FloatArray,
+    out: FloatArray | None = None,
+) -> FloatArray:
+    """Return the probability of the positive class: as ``operations``, but in place."""
+    of_negative, of_positive, bias = curve
+    odds: FloatArray = np.multiply(positive, of_positive, out=out)
+    odds += of_negative * negative + bias
+    with np.errstate(over="ignore"):
+        np.exp(odds, out=odds)
+    odds += 1.0
+    return np.reciprocal(odds, out=odds)
 
 
 class FittedScaling(ScalingCalibrator):
