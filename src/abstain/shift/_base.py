@@ -29,7 +29,7 @@ from abstain._kernels.proportions import adapted
 from abstain._numerics import Parameters, clone, gamma_draws, raise_not_fitted, resampled_weight
 from abstain._schema import Keys, Kind, MadeByOthers, OneOf
 from abstain.exceptions import ArgumentError, NotIdentifiable, Way
-from abstain.shift._replicated import importance_by_score
+from abstain.shift._cells import Cells
 from abstain.shift._worlds import Explanation, World, Worlds
 from abstain.summaries import BatchSummary, LabelledSummary, RowSummary
 
@@ -259,11 +259,20 @@ class ShiftEstimator(Parameters, ABC):
     ) -> FloatArray:
         """Return how much labelled rows count for their score, beside the ratio of their class.
 
-        As rows of the batch, of which some are given. Under label shift all count the same.
+        As rows of the batch, of which some are given. Under label shift all count the same;
+        otherwise by the share of rows in their cell of scores, of the batch over their own.
         """
         if self.assumed in ("label-shift", "known-proportions"):
             return np.ones(len(source.proba))
-        return importance_by_score(source, rows, weight)
+        cells = Cells.of(source)
+        own, shares = cells.number(source.proba), []
+        for cell, count in ((own, source.counts), (cells.number(rows), weight)):
+            found = np.bincount(cell, count, len(cells))
+            # One more row spread over all cells: a share is never known to be none.
+            found += found.sum() / len(cell) / len(found)
+            shares.append(found / found.sum())
+        then, now = shares
+        return np.asarray((now / then)[own])
 
     @property
     def under(self) -> dict[World, Part]:

@@ -1,21 +1,16 @@
-"""Class proportions of many replicates at once, and how labelled rows count as rows of a batch."""
+"""Class proportions of many replicates at once."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from abstain._inputs import FloatArray, both_columns
-from abstain._numerics import cuts_between
-from abstain.summaries import LabelledSummary
 
 _STEPS = 6
 _PRECISION = 3e-4
 # No proportion moves closer to 0 (or 1) than this share of where it was in a step.
 _NEAREST = 0.1
 _SMALLEST = 1e-12
-# Levels of certainty in which scores are compared, and rows that each should have in both sets.
-_MOST_LEVELS = 10
-_ROWS_PER_LEVEL = 30
 
 
 def replicated_priors(
@@ -113,32 +108,3 @@ def _of_many(
             break
     found: FloatArray = priors / priors.sum(axis=1, keepdims=True)
     return found
-
-
-def importance_by_score(
-    labelled: LabelledSummary, rows: FloatArray, weight: FloatArray
-) -> FloatArray:
-    """Return how much labelled rows count as rows of a batch where p(y | score) stays.
-
-    The share of rows in each cell of scores, of the batch over that of the labelled rows; cells
-    are the most probable class and a level of its probability, as far as both sets have rows.
-    """
-    parts = (labelled.proba, labelled.weight), (rows, weight)
-    top = [proba.max(axis=1) for proba, _ in parts]
-    n_levels = int(min(len(labelled.proba), len(rows)) // _ROWS_PER_LEVEL)
-    n_levels = min(max(n_levels, 1), _MOST_LEVELS)
-    both = np.concatenate(top)
-    edges = cuts_between(both, np.quantile(both, np.arange(1, n_levels) / n_levels))
-    n_classes = labelled.proba.shape[1]
-    cells = [
-        proba.argmax(axis=1) * n_levels + np.searchsorted(edges, highest)
-        for (proba, _), highest in zip(parts, top, strict=True)
-    ]
-    shares = []
-    for cell, (_, count) in zip(cells, parts, strict=True):
-        found = np.bincount(cell, weights=count, minlength=n_classes * n_levels).astype(float)
-        # One more row spread over all cells: a share is never known to be none.
-        found += found.sum() / len(cell) / len(found)
-        shares.append(found / found.sum())
-    then, now = shares
-    return np.asarray((now / then)[cells[0]])
