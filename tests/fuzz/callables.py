@@ -33,7 +33,18 @@ NOT_DOORS = {
     *("get_metadata_routing", "set_fit_request", "set_score_request", "importance", "other"),
     *("ratio_draws", "settled", "gradient", "removal_gains", "value", "of", "restore", "register"),
     *("summaries", "parse", "Evidence", "resolved", "summarised", "of_operations"),
-    *("free_name", "label", "label_times", "load", "save", "told_by", "value_of"),
+    *(
+        "free_name",
+        "label",
+        "label_times",
+        "load",
+        "save",
+        "told_by",
+        "value_of",
+        "for_choice",
+        "choice_by_cost",
+        "at",
+    ),
 }
 #: What takes one of these is called by the house, which checked the rows before it made one.
 CHECKED = re.compile(
