@@ -15,6 +15,7 @@ from scipy.special import ndtri
 from scipy.stats import binom
 
 from abstain._inputs import FloatArray, IntArray, Mask
+from abstain._numerics import ROUNDING
 from abstain.certificates._certificate import Bound, Certificate, Evidence
 from abstain.exceptions import TargetUnreachable
 from abstain.regions import Choice, Interval
@@ -92,13 +93,16 @@ def _chance_of_passing(allowed: IntArray, miss: float) -> float:
 
 
 def places_of(atoms: Atoms, most: int) -> tuple[IntArray, FloatArray]:
-    """Return boundaries between atoms, and for each a probability between those on its sides."""
+    """Return boundaries between atoms, and for each a probability between those on its sides.
+
+    It is next to the upper one: what labelled scores are below it no calibration changes.
+    """
     cuts = even_boundaries(atoms, most, most)
     after = np.append(atoms.p, np.nextafter(1.0, 2.0))[cuts]
     if atoms.upper is None:
         before = np.concatenate([[0.0], atoms.p])[cuts]
-        middle = 0.5 * (before + after)
-        after = np.where((cuts == len(atoms)) | (middle <= before), after, middle)
+        beneath = after * (1 - ROUNDING)
+        after = np.where((cuts == len(atoms)) | (beneath <= before), after, beneath)
     after[cuts == 0] = 0.0
     return cuts, after
 
