@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from abstain._kernels.row_hash import row_numbers
+from abstain._kernels.label_draws import row_numbers
 
 
 def test_equal_rows_share_their_number_alone_and_in_any_batch():

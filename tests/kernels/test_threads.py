@@ -7,16 +7,9 @@ import time
 import numpy as np
 import pytest
 
-from abstain._kernels import (
-    atoms,
-    confusion,
-    label_draws,
-    proportions,
-    ranking,
-    row_hash,
-    softmax,
-)
+from abstain._kernels import atoms, confusion, label_draws, proportions, softmax
 from abstain._kernels._pieces import n_threads, over_rows, summed_over_rows
+from abstain.metrics import get
 
 NOTHING = np.empty(0)
 ALL = np.empty(0, dtype=np.bool_)
@@ -115,37 +108,34 @@ def of_rows(proba, prediction, weight, gains):
         confusion.top_share(proba, 2),
         *proportions.mixture_derivatives(proba, weight, np.abs(slope)),
         proportions.expected_classes(proba, weight, np.abs(slope)),
-        row_hash.row_numbers(proba, 3),
+        label_draws.row_numbers(proba, 3),
         label_draws.confusion_draws(proba, prediction, NOTHING, 0, 0, 3),
         label_draws.label_draw(proba, 0, 1),
         label_draws.mean_drawn_entry(proba, prediction, np.stack([gains, -gains]), 0),
     ]
 
 
+RANKING = (
+    "auroc",
+    "partial-auroc=0.1",
+    "sensitivity@specificity=0.9",
+    "specificity@sensitivity=0.9",
+    "precision@recall=0.8",
+    "recall@precision=0.8",
+    "net-benefit=0.2",
+)
+
+
 def of_atoms(p, weight):
     """All kernels of atoms and windows."""
     total = np.concatenate([[0.0], np.cumsum(weight)])
     positive, negative = atoms.prefix_sums(weight, weight * p)
-    ends = atoms.window_ends(total, 0.1 * total[-1])
-    windows = np.arange(len(ends)), ends
-    pairs = ranking.pairs_won(positive, negative)
-    thresholds = ranking.specificity_thresholds(negative, *windows, 0.9)
-    shares = (1e-9, 1e-9)
-    values = ranking.auroc_windows(positive, negative, pairs, *windows)
     return [
         total,
         positive,
         negative,
-        ends,
-        pairs,
-        thresholds,
-        values,
-        ranking.best_window(values, positive, negative, *windows, shares),
-        ranking.undefined_windows(positive, negative, *windows, shares),
-        ranking.precision_thresholds(positive, negative, *windows, 0.8),
-        ranking.partial_auroc_windows(positive, negative, pairs, *windows, thresholds, 0.1),
-        ranking.precision_sums(positive, total),
-        *ranking.masses_above(positive, *windows, thresholds),
+        atoms.window_ends(total, np.arange(len(p)), 0.1 * total[-1]),
+        *(get(name).window_values(p, 400_000.0, sample_weight=weight) for name in RANKING),
         *atoms.binned(p, weight, NOTHING, 1024),
         atoms.drawn_positives(weight, p, 0, 3, 1),
         atoms.drawn_positives(np.ones(len(p)), p, 0, 3, 1),
@@ -180,7 +170,7 @@ PER_ROW = {
     "linear_gain": confusion.linear_gain,
     "best_gain": lambda P, j, G: confusion.best_gain(P, G),
     "top_share": lambda P, j, G: confusion.top_share(P, 3),
-    "row_numbers": lambda P, j, G: row_hash.row_numbers(P, 1),
+    "row_numbers": lambda P, j, G: label_draws.row_numbers(P, 1),
 }
 
 

@@ -7,12 +7,10 @@ others.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels._pieces import over_rows, summed_over_rows
+from abstain._kernels._pieces import filled, over_rows, summed_over_rows
 from abstain._numerics import first_of_kind
 
 # Fewer ties than one in this many are few.
@@ -100,21 +98,15 @@ def prefix_sums(weight: FloatArray, positive: FloatArray) -> tuple[FloatArray, F
     return above, below
 
 
-def window_ends(total: FloatArray, capacity: float) -> IntArray:
-    """Return for each start the largest end such that the weight between them fits.
-
-    Starts run up to the first whose window reaches the last atom.
-    """
+def window_ends(total: FloatArray, starts: IntArray, capacity: float) -> IntArray:
+    """Return for each of ascending starts the largest end such that the weight between fits."""
     n = len(total) - 1
-    last = bisect_left(range(n), True, key=lambda start: total[n] - total[start] <= capacity)
-    ends = np.empty(last + 1, dtype=np.intp)
 
-    def fill(begin: int, end: int) -> None:
-        start = np.arange(begin, end)
-        below = total[begin:end]
+    def ends(start: IntArray) -> IntArray:
+        below = total[start]
         reach = below + capacity
-        most = np.searchsorted(total, reach[-1], side="right")
-        found = np.searchsorted(total[begin:most], reach, side="right") + (begin - 1)
+        first, most = start[0], np.searchsorted(total, reach[-1], side="right")
+        found = np.searchsorted(total[first:most], reach, side="right") + (first - 1)
         # The sum above is rounded, and what must fit is the difference: step to the next
         # weight as long as it does, and back where it does not.
         while True:
@@ -125,10 +117,9 @@ def window_ends(total: FloatArray, capacity: float) -> IntArray:
             found[fits] = np.searchsorted(total, total[following[fits]], side="right") - 1
         while (heavy := (found > start) & (total[found] - below > capacity)).any():
             found[heavy] = np.searchsorted(total, total[found[heavy]], side="left") - 1
-        np.maximum(found, start, out=ends[begin:end])
+        return np.asarray(np.maximum(found, start))
 
-    over_rows(fill, last + 1, size=ATOMS_AT_A_TIME)
-    return ends
+    return filled(np.empty(len(starts), dtype=np.intp), ends, starts, size=ATOMS_AT_A_TIME)
 
 
 def generator(seed: int, draw: int) -> np.random.Generator:

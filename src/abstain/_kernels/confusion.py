@@ -41,8 +41,7 @@ def linear_gain(proba: FloatArray, prediction: IntArray, gains: FloatArray) -> F
 
 def highest_columns(proba: FloatArray) -> IntArray:
     """Return the column of the largest entry of every row, the first of equals."""
-    columns = np.empty(len(proba), dtype=np.intp)
-    size = rows_at_a_time(proba.shape[1])
+    columns, size = np.empty(len(proba), dtype=np.intp), rows_at_a_time(proba.shape[1])
     return filled(columns, lambda rows: rows.argmax(axis=1), proba, size=size)
 
 

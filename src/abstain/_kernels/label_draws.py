@@ -1,20 +1,26 @@
-"""Labels drawn for rows of any number of classes, and their confusion matrices.
+"""What is drawn for rows: labels of any number of classes with their confusion matrices, a number.
 
-Every draw has a generator of its own, made of the seed and its number.
+Each draw has a generator of its own, so that it is the same however many there are. The number of
+a row, which withholding at random goes by, is of its entries alone; its bits are mixed as
+SplitMix64 does (Steele, Lea and Flood, 2014).
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels._pieces import columns_of, over_rows, summed_over_rows
+from abstain._kernels._pieces import by_columns, columns_of, over_rows, summed_over_rows
 from abstain._kernels.atoms import generator, labels_of
 
 # Partial sums over draws that are held at a time.
 _PARTS = 8
 # This many labels are drawn at a time: fewer are not worth a thread.
 _LABELS_AT_A_TIME = 2**14
+STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 def label_draw(proba: FloatArray, seed: int, draw: int) -> IntArray:
@@ -90,3 +96,22 @@ def _counted(
 ) -> FloatArray:
     cells = np.bincount(labels * n_classes + prediction, weight, n_classes**2)
     return cells.reshape(n_classes, n_classes).astype(np.float64)
+
+
+def row_numbers(rows: FloatArray, seed: int) -> FloatArray:
+    """Return a number in [0, 1) for each row and seed: equal rows share theirs."""
+
+    def numbers(columns: FloatArray) -> Any:
+        bits = np.full(columns.shape[1], seed % 2**64, dtype=np.uint64)
+        for column in columns.view(np.uint64):
+            bits = mixed((bits ^ column) + STEP)
+        return np.multiply(bits >> np.uint64(11), 2.0**-53)
+
+    return by_columns(numbers, rows, np.empty(len(rows)))
+
+
+def mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return 64 well-mixed bits of each state (the finaliser of SplitMix64)."""
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state ^ (state >> np.uint64(31))

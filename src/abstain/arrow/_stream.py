@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray, Missing
-from abstain._kernels.row_hash import STEP, mixed
+from abstain._kernels.label_draws import STEP, mixed
 from abstain._numerics import rate_bar
 from abstain._rowwise import (
     PartSummary,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, Missing
-from abstain._kernels.row_hash import STEP, mixed
+from abstain._kernels.label_draws import STEP, mixed
 from abstain._summariser import Summariser
 from abstain.cuda._arrays import OnDevice, calibrated, cupy, device_scores, made_of, unfit
 from abstain.cuda._kernels import AS_THEY_ARE, binned, logistic_of, mark_rows

@@ -10,14 +10,15 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels.ranking import (
-    auroc_windows,
-    average_precision_windows,
-    partial_auroc_windows,
+from abstain.metrics._estimation import Estimation
+from abstain.metrics._ranking import (
+    CLASS_GONE,
+    NEVER_GONE,
+    ByWindow,
+    Masses,
+    RankingMetric,
     specificity_thresholds,
 )
-from abstain.metrics._estimation import Estimation
-from abstain.metrics._ranking import CLASS_GONE, NEVER_GONE, Masses, RankingMetric
 from abstain.summaries import Atoms, Windows
 
 
@@ -67,13 +68,19 @@ class AUROC(RankingMetric):
         positive, negative = masses
         lower = np.cumsum(negative, axis=1)
         lower -= negative / 2
-        values: FloatArray = np.einsum("bn,bn->b", positive, lower) / (kept[0] * kept[1])
-        return values
+        return np.asarray(np.einsum("bn,bn->b", positive, lower) / (kept[0] * kept[1]))
 
-    def _values(self, atoms: Atoms, windows: Windows) -> FloatArray:
-        return auroc_windows(
-            atoms.below.positive, atoms.below.negative, atoms.pairs_below, *windows
-        )
+    def _by_window(self, atoms: Atoms) -> ByWindow:
+        (positive, negative), pairs = atoms.below, atoms.pairs_below
+
+        def values(start: IntArray, stop: IntArray) -> FloatArray:
+            withheld = negative[stop] - negative[start]
+            above = positive[-1] - positive[stop]
+            kept = pairs[start] + (pairs[-1] - pairs[stop]) - above * withheld
+            above += positive[start]
+            return np.asarray(kept / (above * (negative[-1] - withheld)))
+
+        return values
 
 
 class PartialAUROC(RankingMetric):
@@ -123,12 +130,37 @@ class PartialAUROC(RankingMetric):
         if self.max_fpr == 0:
             raise ValueError("`max_fpr` must be above 0: up to 0 there is no area.")
 
-    def _values(self, atoms: Atoms, windows: Windows) -> FloatArray:
-        positive, negative, rate = atoms.below.positive, atoms.below.negative, self.max_fpr
-        t = specificity_thresholds(negative, *windows, 1 - rate)
-        area = partial_auroc_windows(positive, negative, atoms.pairs_below, *windows, t, rate)
+    def _by_window(self, atoms: Atoms) -> ByWindow:
+        (positive, negative), rate = atoms.below, self.max_fpr
+        thresholds = specificity_thresholds(negative, 1 - rate)
+        # From pairs counted at their positive to pairs counted at their negative.
+        turned = (positive[-1] - positive) * negative + atoms.pairs_below
         chance = rate**2 / 2
-        return 0.5 * (1 + (area - chance) / (rate - chance))
+
+        def values(start: IntArray, stop: IntArray) -> FloatArray:
+            t = thresholds(start, stop)
+            withheld = positive[stop] - positive[start]
+            kept = negative[start] + (negative[-1] - negative[stop])
+            # Above a threshold below the window lies the window; of one above it, nothing else.
+            under = t <= start
+            beyond, low = np.where(under, stop, t), np.minimum(t, start)
+            beside = negative[start] - negative[low]
+            inside = (turned[start] - turned[low]) - withheld * beside
+            pairs = (turned[-1] - turned[beyond]) + inside
+            higher = (positive[-1] - positive[beyond]) + (positive[start] - positive[low])
+            # The atom that the rate cuts counts by the part of it that is left of the rate.
+            rest = rate * kept - (negative[-1] - negative[beyond]) - beside
+            atom = np.where(under | (t > stop), t, start) - 1
+            first = np.maximum(atom, 0)
+            wide = negative[first + 1] - negative[first]
+            cut = (atom >= 0) & (rest > 0) & (wide > 0)
+            part = np.where(cut, np.minimum(rest / wide, 1.0), 0.0)
+            slope = 0.5 * part * (positive[first + 1] - positive[first])
+            pairs += part * wide * (higher + slope)
+            area = pairs / (kept * (positive[-1] - withheld))
+            return np.asarray(0.5 * (1 + (area - chance) / (rate - chance)))
+
+        return values
 
 
 # Windows are compared one by one as long as that takes no more additions than this.
@@ -172,6 +204,8 @@ class AveragePrecision(RankingMetric):
     head: ClassVar[str] = "average-precision"
     summary: ClassVar[str] = "mean precision over the positives; for rare positives"
     gone: ClassVar[tuple[float, float]] = (CLASS_GONE, NEVER_GONE)
+    # Sums along the atoms serve all windows of a weight.
+    windows_at_a_time: ClassVar[int | None] = None
 
     def _values_of_masses(self, p: FloatArray, masses: Masses, kept: Masses) -> FloatArray:
         positive, negative = (mass[:, ::-1] for mass in masses)
@@ -180,11 +214,32 @@ class AveragePrecision(RankingMetric):
         values: FloatArray = np.einsum("bn,bn->b", positive, found / predicted) / kept[0]
         return values
 
-    def _values(self, atoms: Atoms, windows: Windows) -> FloatArray:
-        weight = atoms.weight_below
-        return average_precision_windows(
-            atoms.below.positive, weight, atoms.precision_above, *windows, _order(weight, windows)
-        )
+    def _by_window(self, atoms: Atoms) -> ByWindow:
+        positive, weight, over = atoms.below.positive, atoms.weight_below, atoms.precision_above
+        own = np.diff(positive)
+
+        def alike(start: IntArray, stop: IntArray, lighter: float) -> FloatArray:
+            """Return the values of windows that withhold the same weight."""
+            reach = int(start[-1])
+            share = own[:reach] / (weight[-1] - weight[:reach] - lighter)
+            slope, constant = (
+                np.append(0.0, np.cumsum(terms))
+                for terms in (share, share * (positive[-1] - positive[:reach]))
+            )
+            withheld = positive[stop] - positive[start]
+            sums = over[stop] + constant[start] - withheld * slope[start]
+            return np.asarray(sums / (positive[-1] - withheld))
+
+        def values(starts: IntArray, ends: IntArray) -> FloatArray:
+            found, order = np.empty(len(starts)), _order(weight, Windows(starts, ends))
+            lighter = (weight[ends] - weight[starts])[order]
+            firsts = np.flatnonzero(np.diff(lighter, prepend=-1.0))
+            for first, after in zip(firsts, [*firsts[1:], len(order)], strict=True):
+                same = order[first:after]
+                found[same] = alike(starts[same], ends[same], lighter[first])
+            return found
+
+        return values
 
     def _candidates(self, atoms: Atoms, capacity: float) -> Windows:
         if atoms.equal_weight is not None:

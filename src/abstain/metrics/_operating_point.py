@@ -12,14 +12,14 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels.ranking import (
-    boundaries_reaching,
-    masses_above,
-    specificity_thresholds,
-    sums_from,
-)
 from abstain.metrics._estimation import Estimation
-from abstain.metrics._ranking import MOST_WINDOWS, Masses, RankingMetric
+from abstain.metrics._ranking import (
+    MOST_WINDOWS,
+    ByWindow,
+    Masses,
+    RankingMetric,
+    specificity_thresholds,
+)
 from abstain.summaries import Atoms, Windows
 
 # How far a rate may miss its level and still count as reached: 1 - 1/10 is 0.9. Small enough
@@ -29,14 +29,16 @@ LEVEL_TOLERANCE = 1e-11
 # of the best for equal ones are looked at.
 _NEARLY_EQUAL = 16.0
 _NEIGHBOURS = 4096
+# Atoms of a row in a block.
+_WIDE = 16
 
 
 class OperatingPointMetric(RankingMetric):
     """Base of the metrics that put a threshold somewhere and measure what lies above it."""
 
     @abstractmethod
-    def _thresholds(self, atoms: Atoms, windows: Windows) -> IntArray:
-        """Return the first atom predicted positive once each window is withheld."""
+    def _thresholds(self, atoms: Atoms) -> ByWindow:
+        """Return what gives the first atom predicted positive once each window is withheld."""
 
     @abstractmethod
     def _rate(self, above: Masses, kept: Masses) -> FloatArray:
@@ -50,30 +52,64 @@ class OperatingPointMetric(RankingMetric):
         t = self._thresholds_of_masses(p, masses, kept)
         return self._rate((sums_from(masses[0], t), sums_from(masses[1], t)), kept)
 
-    def _values(self, atoms: Atoms, windows: Windows) -> FloatArray:
-        t = self._thresholds(atoms, windows)
-        positive, kept_positive = masses_above(atoms.below.positive, *windows, t)
-        negative, kept_negative = masses_above(atoms.below.negative, *windows, t)
-        return self._rate((positive, negative), (kept_positive, kept_negative))
+    def _by_window(self, atoms: Atoms) -> ByWindow:
+        thresholds = self._thresholds(atoms)
+
+        def values(start: IntArray, stop: IntArray) -> FloatArray:
+            t = thresholds(start, stop)
+            high, low = np.maximum(t, stop), np.minimum(t, start)
+            above, kept = [], []
+            for below in atoms.below:
+                above.append((below[-1] - below[high]) + (below[start] - below[low]))
+                kept.append(below[start] + (below[-1] - below[stop]))
+            return self._rate((above[0], above[1]), (kept[0], kept[1]))
+
+        return values
 
     def _threshold(self, atoms: Atoms, start: int, end: int) -> float:
-        window = Windows(np.array([start]), np.array([end]))
-        t = int(self._thresholds(atoms, window)[0])
+        t = int(self._thresholds(atoms)(np.array([start]), np.array([end]))[0])
         # Beyond the last atom nobody is predicted positive, whatever comes.
         return float(atoms.p[t]) if t < len(atoms.p) else float(np.nextafter(1.0, 2.0))
 
 
-def boundaries_keeping(mass: FloatArray, total: FloatArray, level: float) -> IntArray:
-    """Return for each row of masses the last boundary with this share of them above."""
-    above = boundaries_reaching(mass[:, ::-1], (level - LEVEL_TOLERANCE) * total)
-    return np.asarray(mass.shape[1] - above)
+def boundaries_reaching(mass: FloatArray, need: FloatArray) -> IntArray:
+    """Return for each row of masses the first boundary with as much below as needed, or the last.
+
+    Blocks are looked at first, and then the atoms of the one in which it is.
+    """
+    n, m = mass.shape
+    blocks = -(-m // _WIDE)
+    atoms, rows = np.zeros((n, blocks, _WIDE)), np.arange(n)
+    atoms.reshape(n, -1)[:, :m] = mass
+    below = np.cumsum(atoms @ np.ones(_WIDE), axis=1)
+    block = np.minimum((below < need[:, None]).sum(axis=1), blocks - 1)
+    rest = need - np.where(block > 0, below[rows, block - 1], 0.0)
+    inside = (np.cumsum(atoms[rows, block], axis=1) < rest[:, None]).sum(axis=1)
+    found = np.minimum(block * _WIDE + np.minimum(inside, _WIDE - 1) + 1, m)
+    return np.where(need > 0, found, 0)
 
 
-def sensitivity_thresholds(atoms: Atoms, windows: Windows, level: float) -> IntArray:
-    """Return the highest threshold that keeps the sensitivity after each window is withheld."""
-    mirrored = windows.mirrored(len(atoms.p))
-    below = atoms.mirrored.below.negative
-    return len(atoms.p) - specificity_thresholds(below, *mirrored, level - LEVEL_TOLERANCE)
+def sums_from(mass: FloatArray, boundaries: IntArray) -> FloatArray:
+    """Return the sum of each row of masses from a boundary of its own on."""
+    n, m = mass.shape
+    starts = np.arange(n) * m
+    ends = np.column_stack([starts, starts + np.minimum(boundaries, m - 1)])
+    sums = np.add.reduceat(mass.ravel(), ends.ravel())[1::2]
+    return np.where(boundaries < m, sums, 0.0)
+
+
+class AtSensitivity(OperatingPointMetric):
+    """Base of the metrics at the highest threshold that keeps a sensitivity, their ``level``."""
+
+    def _thresholds(self, atoms: Atoms) -> ByWindow:
+        level, n = getattr(self, self.level) - LEVEL_TOLERANCE, len(atoms.p)
+        mirrored = specificity_thresholds(atoms.mirrored.below.negative, level)
+        return lambda start, stop: n - mirrored(n - stop, n - start)
+
+    def _thresholds_of_masses(self, p: FloatArray, masses: Masses, kept: Masses) -> IntArray:
+        # The last boundary with this share of the positives above.
+        need = (getattr(self, self.level) - LEVEL_TOLERANCE) * kept[0]
+        return np.asarray(len(p) - boundaries_reaching(masses[0][:, ::-1], need))
 
 
 def touching_windows(atoms: Atoms, capacity: float, level: float) -> Windows:
@@ -153,10 +189,8 @@ class SensitivityAtSpecificity(OperatingPointMetric):
         self.specificity = specificity
         super().__init__(**estimation)
 
-    def _thresholds(self, atoms: Atoms, windows: Windows) -> IntArray:
-        return specificity_thresholds(
-            atoms.below.negative, *windows, self.specificity - LEVEL_TOLERANCE
-        )
+    def _thresholds(self, atoms: Atoms) -> ByWindow:
+        return specificity_thresholds(atoms.below.negative, self.specificity - LEVEL_TOLERANCE)
 
     def _thresholds_of_masses(self, p: FloatArray, masses: Masses, kept: Masses) -> IntArray:
         return boundaries_reaching(masses[1], (self.specificity - LEVEL_TOLERANCE) * kept[1])
@@ -168,7 +202,7 @@ class SensitivityAtSpecificity(OperatingPointMetric):
         return touching_windows(atoms, capacity, self.specificity)
 
 
-class SpecificityAtSensitivity(OperatingPointMetric):
+class SpecificityAtSensitivity(AtSensitivity):
     r"""Specificity at the highest threshold whose sensitivity is at least a given level.
 
     Higher is better, in [0, 1].
@@ -207,12 +241,6 @@ class SpecificityAtSensitivity(OperatingPointMetric):
     def __init__(self, sensitivity: float, **estimation: Unpack[Estimation]) -> None:
         self.sensitivity = sensitivity
         super().__init__(**estimation)
-
-    def _thresholds(self, atoms: Atoms, windows: Windows) -> IntArray:
-        return sensitivity_thresholds(atoms, windows, self.sensitivity)
-
-    def _thresholds_of_masses(self, p: FloatArray, masses: Masses, kept: Masses) -> IntArray:
-        return boundaries_keeping(masses[0], kept[0], self.sensitivity)
 
     def _rate(self, above: Masses, kept: Masses) -> FloatArray:
         return (kept[1] - above[1]) / kept[1]

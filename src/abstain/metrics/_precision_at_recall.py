@@ -12,19 +12,17 @@ from typing import ClassVar, Literal, Unpack
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels.ranking import precision_thresholds
 from abstain.metrics._estimation import Estimation
 from abstain.metrics._operating_point import (
     LEVEL_TOLERANCE,
+    AtSensitivity,
     OperatingPointMetric,
-    boundaries_keeping,
-    sensitivity_thresholds,
 )
-from abstain.metrics._ranking import CLASS_GONE, NEVER_GONE, Masses
+from abstain.metrics._ranking import CLASS_GONE, NEVER_GONE, ByWindow, Masses, first_reaching
 from abstain.summaries import Atoms, Windows
 
 
-class PrecisionAtRecall(OperatingPointMetric):
+class PrecisionAtRecall(AtSensitivity):
     r"""Precision at the highest threshold whose recall is at least a given level.
 
     Higher is better, in [0, 1].
@@ -68,12 +66,6 @@ class PrecisionAtRecall(OperatingPointMetric):
         super().check_parameters()
         if self.recall == 0:
             raise ValueError("`recall` must be above 0: with nobody predicted there is none.")
-
-    def _thresholds(self, atoms: Atoms, windows: Windows) -> IntArray:
-        return sensitivity_thresholds(atoms, windows, self.recall)
-
-    def _thresholds_of_masses(self, p: FloatArray, masses: Masses, kept: Masses) -> IntArray:
-        return boundaries_keeping(masses[0], kept[0], self.recall)
 
     def _rate(self, above: Masses, kept: Masses) -> FloatArray:
         return above[0] / (above[0] + above[1])
@@ -119,9 +111,21 @@ class RecallAtPrecision(OperatingPointMetric):
         self.precision = precision
         super().__init__(**estimation)
 
-    def _thresholds(self, atoms: Atoms, windows: Windows) -> IntArray:
-        level = self.precision - LEVEL_TOLERANCE
-        return precision_thresholds(atoms.below.positive, atoms.below.negative, *windows, level)
+    def _thresholds(self, atoms: Atoms) -> ByWindow:
+        # What is predicted has the precision where its right ones, weighted, outweigh the wrong.
+        level, (positive, negative) = self.precision - LEVEL_TOLERANCE, atoms.below
+        gain = (1 - level) * (positive[-1] - positive) - level * (negative[-1] - negative)
+        highest = np.maximum.accumulate(gain)
+        # The first threshold from each on that gains something without the window.
+        following = np.where(gain >= 0, np.arange(len(gain)), len(gain) - 1)
+        following = np.minimum.accumulate(following[::-1])[::-1]
+
+        def lowest(start: IntArray, stop: IntArray) -> IntArray:
+            need = gain[start] - gain[stop]
+            left = highest[start] >= need
+            return np.where(left, first_reaching(highest, need), following[stop])
+
+        return lowest
 
     def _thresholds_of_masses(self, p: FloatArray, masses: Masses, kept: Masses) -> IntArray:
         level = self.precision - LEVEL_TOLERANCE
@@ -185,8 +189,9 @@ class NetBenefit(OperatingPointMetric):
         if self.threshold == 1:
             raise ValueError("`threshold` must be below 1: nobody would ever be treated.")
 
-    def _thresholds(self, atoms: Atoms, windows: Windows) -> IntArray:
-        return np.full(len(windows.starts), np.searchsorted(atoms.p, self.threshold))
+    def _thresholds(self, atoms: Atoms) -> ByWindow:
+        t = np.searchsorted(atoms.p, self.threshold)
+        return lambda start, stop: np.full(len(start), t)
 
     def _thresholds_of_masses(self, p: FloatArray, masses: Masses, kept: Masses) -> IntArray:
         return np.full(len(masses[0]), np.searchsorted(p, self.threshold))

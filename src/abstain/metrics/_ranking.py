@@ -8,7 +8,7 @@ whole batch is that of an empty window, expected and observed values differ in t
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -24,9 +24,9 @@ from abstain._inputs import (
     check_seed,
     float_array,
 )
-from abstain._kernels.atoms import drawn_masses
-from abstain._kernels.ranking import best_window, undefined_windows
-from abstain._numerics import first_of_kind, gamma_draws
+from abstain._kernels._pieces import filled
+from abstain._kernels.atoms import ATOMS_AT_A_TIME, drawn_masses
+from abstain._numerics import ROUNDING, first_of_kind, gamma_draws
 from abstain.metrics._base import Decision, Metric, Point
 from abstain.metrics._estimation import Method, average_over_labels, check_estimation, smoothed
 from abstain.regions import Choice, Interval
@@ -66,6 +66,9 @@ Masses = tuple[FloatArray, FloatArray]
 
 NOTHING = Windows(np.zeros(1, dtype=np.intp), np.zeros(1, dtype=np.intp))
 
+#: Gives something of each window, from where they start and where they end.
+ByWindow = Callable[[IntArray, IntArray], NDArray[Any]]
+
 
 class BestWindow(NamedTuple):
     """The best window, ``start .. end - 1``, and the metric's value once it is withheld."""
@@ -104,6 +107,8 @@ class RankingMetric(Metric):
     level: ClassVar[str] = ""
     #: The share of positives, and of negatives, at or below which the metric is undefined.
     gone: ClassVar[tuple[float, float]] = (CLASS_GONE, CLASS_GONE)
+    #: How many windows are looked at in one piece; all of them where that is quicker.
+    windows_at_a_time: ClassVar[int | None] = ATOMS_AT_A_TIME
 
     def __init__(
         self,
@@ -248,8 +253,8 @@ class RankingMetric(Metric):
         return self.safe_values(atoms, atoms.windows(check_capacity(capacity)))
 
     @abstractmethod
-    def _values(self, atoms: Atoms, windows: Windows) -> FloatArray:
-        """Return the metric after each window is withheld; NaN or anything where undefined."""
+    def _by_window(self, atoms: Atoms) -> ByWindow:
+        """Return what gives the metric after each window; NaN or anything where undefined."""
 
     def _threshold(self, atoms: Atoms, start: int, end: int) -> float | None:
         """Return the probability from which on to predict positive, if the metric has one."""
@@ -474,15 +479,16 @@ class RankingMetric(Metric):
         """Return the best window that fits, or an empty one when none improves the metric."""
         if self.method == "deterministic":
             windows = self._candidates(atoms, capacity)
-            base = float(self.safe_values(atoms, NOTHING)[0])
-            with np.errstate(divide="ignore", invalid="ignore"):
-                values = self._values(atoms, windows)
+            base, values = self._value(atoms), self._values(atoms, windows)
         else:
             windows = atoms.windows(capacity)
             base, values = self._sampled(atoms, windows)
-        sums = atoms.below.positive, atoms.below.negative
-        k = best_window(values, *sums, *windows, self.gone)
-        if k < 0 or values[k] <= base + NO_GAIN:
+        k = _first_highest(values)
+        # Most often the highest of all is defined, and the others need not be looked at.
+        if self._gone(atoms, windows.only(slice(k, k + 1))).any():
+            values[self._gone(atoms, windows)] = np.nan
+            k = _first_highest(values)
+        if np.isnan(values[k]) or values[k] <= base + NO_GAIN:
             return BestWindow(0, 0, base)
         return BestWindow(int(windows.starts[k]), int(windows.ends[k]), float(values[k]))
 
@@ -499,11 +505,24 @@ class RankingMetric(Metric):
 
     def safe_values(self, atoms: Atoms, windows: Windows) -> FloatArray:
         """Return the values with NaN where a window leaves no positives or no negatives."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            values = self._values(atoms, windows)
-        gone = undefined_windows(atoms.below.positive, atoms.below.negative, *windows, self.gone)
-        values[gone] = np.nan
+        values = self._values(atoms, windows)
+        values[self._gone(atoms, windows)] = np.nan
         return values
+
+    def _values(self, atoms: Atoms, windows: Windows) -> FloatArray:
+        """Return the metric after each window is withheld; NaN or anything where undefined."""
+        size = self.windows_at_a_time or len(windows.starts)
+        return filled(np.empty(len(windows.starts)), self._by_window(atoms), *windows, size=size)
+
+    def _gone(self, atoms: Atoms, windows: Windows) -> Mask:
+        """Tell for each window whether it leaves too few positives or negatives."""
+        start, stop = windows
+        with np.errstate(invalid="ignore"):
+            few = [
+                below[start] + (below[-1] - below[stop]) <= share * below[-1]
+                for below, share in zip(atoms.below, self.gone, strict=True)
+            ]
+        return np.asarray(few[0] | few[1])
 
     def _labelled_atoms(
         self,
@@ -520,6 +539,35 @@ class RankingMetric(Metric):
 
 
 _DEFAULTS: dict[str, Any] = RankingMetric.__init__.__kwdefaults__ or {}
+
+
+def specificity_thresholds(negative: FloatArray, level: float) -> ByWindow:
+    """Return what gives the lowest threshold that keeps the specificity without each window."""
+
+    def lowest(start: IntArray, stop: IntArray) -> IntArray:
+        below = negative[start]
+        withheld = negative[stop] - below
+        need = level * (negative[-1] - withheld)
+        left = below >= need
+        found = first_reaching(negative, np.where(left, need, need + withheld))
+        return np.where(left, np.minimum(found, start), np.maximum(found, stop))
+
+    return lowest
+
+
+def first_reaching(values: FloatArray, need: FloatArray) -> IntArray:
+    """Return the first index whose value (ascending) is at least what is needed, or the last one.
+
+    Needs of neighbouring windows are alike, so they are looked for in the part they lie in.
+    """
+    low, high = np.searchsorted(values, [need.min(), need.max()]) if need.size else (0, 0)
+    found = np.searchsorted(values[low : high + 1], need) + low
+    return np.minimum(found, len(values) - 1)
+
+
+def _first_highest(values: FloatArray) -> int:
+    """Return the first of the values that is highest but for rounding."""
+    return int(np.argmax(values >= np.fmax.reduce(values, initial=-np.inf) - ROUNDING))
 
 
 def _atoms_of_labels(codes: IntArray, rows: BatchSummary) -> Atoms:

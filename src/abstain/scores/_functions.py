@@ -7,7 +7,7 @@ compares against and its appendix also predicts by, scores by several prediction
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from inspect import signature
 from typing import Any
 
@@ -23,7 +23,7 @@ from abstain._inputs import (
     check_scores,
     shown,
 )
-from abstain._kernels.row_hash import row_numbers
+from abstain._kernels.label_draws import row_numbers
 from abstain._kernels.softmax import scaled_softmax
 from abstain.program import Value, constant, log, of_rows, weighted_log, where
 
@@ -292,30 +292,19 @@ def dropout_variance(samples: Iterable[ArrayLike]) -> FloatArray:
     >>> dropout_variance([[0.5, 0.9], [0.7, 0.9]]).round(4).tolist()
     [0.01, 0.0]
     """
-    mean, squares, count = np.empty(0), np.empty(0), 0
     if not isinstance(samples, Iterable):
         raise TypeError(
             f"`samples` must be draws of the same rows' probabilities; got {shown(samples)}."
         )
-    for sample in samples:
-        proba = check_proba(sample, name="samples")
-        if count == 0:
-            mean, squares = np.zeros_like(proba), np.zeros_like(proba)
-        elif proba.shape != mean.shape:
-            raise ValueError(
-                f"`samples` must hold the same rows in every draw; draw {count} has shape "
-                f"{proba.shape}, those before it {mean.shape}."
-            )
+    mean, squares, count = np.zeros(()), np.zeros(()), 0
+    for proba in _alike(check_proba(sample, name="samples") for sample in samples):
         # Welford's update keeps small variances exact where a difference of sums would not.
         count += 1
         step = proba - mean
-        mean += step / count
-        squares += step * (proba - mean)
-    if count == 0:
-        raise ValueError("`samples` holds no draw; pass at least one, and a hundred to score by.")
+        mean = mean + step / count
+        squares = squares + step * (proba - mean)
     most_confident = mean.argmax(axis=1)
-    variance: FloatArray = squares[np.arange(len(mean)), most_confident] / count
-    return variance
+    return np.asarray(squares[np.arange(len(mean)), most_confident] / count)
 
 
 def dropout_mean(samples: Iterable[ArrayLike], *, scale: Scale) -> FloatArray:
@@ -341,18 +330,25 @@ def dropout_mean(samples: Iterable[ArrayLike], *, scale: Scale) -> FloatArray:
     [[0.4, 0.6], [0.1, 0.9]]
     """
     total, count = np.zeros(()), 0
-    for sample in samples:
-        scores = check_scores(sample, scale=scale, name="samples")
+    for scores in _alike(check_scores(one, scale=scale, name="samples") for one in samples):
         n_classes = scores.shape[1]
         if scale == "logits":
             scores = scaled_softmax(scores, np.ones(n_classes), np.zeros(n_classes))
-        if count and scores.shape != total.shape:
-            raise ValueError(
-                f"`samples` must hold the same rows in every draw; draw {count} has shape "
-                f"{scores.shape}, those before it {total.shape}."
-            )
         total = total + scores
         count += 1
-    if count == 0:
-        raise ValueError("`samples` holds no draw; pass at least one.")
     return total / count
+
+
+def _alike(draws: Iterable[FloatArray]) -> Iterator[FloatArray]:
+    """Give draws, all of the same rows; raise where they are not, or there is none."""
+    first = None
+    for count, draw in enumerate(draws):
+        first = draw.shape if first is None else first
+        if draw.shape != first:
+            raise ValueError(
+                f"`samples` must hold the same rows in every draw; draw {count} has shape "
+                f"{draw.shape}, those before it {first}."
+            )
+        yield draw
+    if first is None:
+        raise ValueError("`samples` holds no draw; pass at least one, and a hundred to score by.")

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from abstain._inputs import FloatArray, IntArray
 from abstain._kernels.atoms import binned, prefix_sums, ties_counted, ties_summed, window_ends
 from abstain._kernels.proportions import adapted
-from abstain._kernels.ranking import pairs_won, precision_sums
 from abstain._numerics import even_in_spread, kind_width
 
 # Sums of weights may differ from a capacity by rounding; this share of the total is forgiven.
@@ -220,12 +219,16 @@ class Atoms:
     @cached_property
     def pairs_below(self) -> FloatArray:
         """Pairs of a positive below each boundary and a negative ranked lower, ties half."""
-        return pairs_won(self.below.positive, self.below.negative)
+        positive, negative = self.below
+        won = np.diff(positive) * 0.5 * (negative[:-1] + negative[1:])
+        return np.concatenate([[0.0], np.cumsum(won)])
 
     @cached_property
     def precision_above(self) -> FloatArray:
         """Positive mass above each boundary, each times the precision at its own atom."""
-        return precision_sums(self.below.positive, self.weight_below)
+        positive, weight = self.below.positive, self.weight_below
+        above = np.diff(positive) * (positive[-1] - positive[:-1]) / (weight[-1] - weight[:-1])
+        return np.append(np.cumsum(above[::-1])[::-1], 0.0)
 
     @cached_property
     def equal_weight(self) -> float | None:
@@ -240,26 +243,15 @@ class Atoms:
         N - d + 1 for N distinct examples of which d may be withheld. A window is empty where
         its first atom alone is too heavy: tied examples are withheld together or not at all.
         """
-        if self.equal_weight is None:
-            ends = window_ends(self.weight_below, capacity + WEIGHT_TOLERANCE * self.total)
-            return Windows(np.arange(len(ends)), ends)
-        # Every window is as long as the one that reaches the last atom.
-        last = self.last_start(capacity)
-        return Windows(np.arange(last + 1), np.arange(len(self.p) - last, len(self.p) + 1))
+        return self.windows_at(np.arange(self.last_start(capacity) + 1), capacity)
 
     def windows_at(self, starts: IntArray, capacity: float) -> Windows:
-        """Return the windows that begin at these atoms."""
+        """Return the windows that begin at these atoms, which ascend."""
         if self.equal_weight is not None:
+            # Every window is as long as the one that reaches the last atom.
             return Windows(starts, starts + (len(self.p) - self.last_start(capacity)))
-        total, room = self.weight_below, capacity + WEIGHT_TOLERANCE * self.total
-        ends = np.searchsorted(total, total[starts] + room, side="right") - 1
-        # The sum is rounded; what must fit is the difference.
-        following = np.append(total, np.inf)
-        while (fits := following[ends + 1] - total[starts] <= room).any():
-            ends += fits
-        while (heavy := (ends > starts) & (total[ends] - total[starts] > room)).any():
-            ends -= heavy
-        return Windows(starts, np.maximum(ends, starts))
+        room = capacity + WEIGHT_TOLERANCE * self.total
+        return Windows(starts, window_ends(self.weight_below, starts, room))
 
     def last_start(self, capacity: float) -> int:
         """Return the first atom whose window reaches the last one."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +26,58 @@ from abstain._kernels.bins import (
 )
 from abstain._numerics import kind_width
 from abstain.summaries._atoms import Atoms
-from abstain.summaries._fixed import UNIT, FixedWeights
 from abstain.summaries._summary import BatchSummary, BinarySummary, RowSummary
 
+#: What is left of a weight beside a whole number is kept in units of one over this.
+UNIT = 2**20
+#: The weights between which all but no weight at all must be.
+SMALLEST, LARGEST = 1e-3, 1e6
 # Rows that one thread adds at a time.
 _ROWS = 131_072
 _BEGIN, _WIDTH = bin_edges()
+
+
+class FixedWeights(NamedTuple):
+    """Weights as whole numbers, and what is left of them in units of ``1 / UNIT``."""
+
+    whole: IntArray
+    part: IntArray
+
+    @classmethod
+    def of(cls, weight: FloatArray) -> FixedWeights:
+        """Return checked weights so.
+
+        Raises
+        ------
+        ValueError
+            If one is too small or too large.
+        """
+        off = (weight != 0) & ((weight < SMALLEST) | (weight > LARGEST))
+        if off.any():
+            row = int(np.argmax(off))
+            raise ValueError(
+                f"`sample_weight` of rows that are summarised must be 0, or from {SMALLEST:g} to "
+                f"{LARGEST:g}; {int(off.sum())} of {len(weight)} are not, first is row {row} "
+                f"({weight[row]:g}). Multiply all weights by one number: their ratios decide."
+            )
+        units = np.rint(weight * UNIT).astype(np.int64)
+        return cls(units // UNIT, units % UNIT)
+
+    @property
+    def values(self) -> FloatArray:
+        """The weights as they are kept."""
+        return self.whole + self.part / UNIT
+
+    @property
+    def total(self) -> int:
+        """The sum, in units of ``1 / UNIT``."""
+        return int(self.whole.sum()) * UNIT + int(self.part.sum())
+
+
+def carried(whole: IntArray, part: IntArray) -> None:
+    """Carry what is left over to the whole numbers, in place."""
+    whole += part // UNIT
+    part %= UNIT
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +120,8 @@ class Bins:
     @classmethod
     def from_sums(cls, sums: IntArray, ends: FloatArray) -> Self:
         """Return bins of which these are the sums, and the ends of those that are filled."""
-        cells = empty_cells(weighted=len(sums) > 2)
-        cells[:, :2], cells[:, 4:] = sums[:2].T, sums[2:].T
-        filled = ends[0] <= ends[1]
-        cells[filled, 2:4] = np.ascontiguousarray(ends[:, filled].T).view(np.int64)
-        return cls(cells)
+        at = np.flatnonzero(ends[0] <= ends[1])
+        return cls(_cells_of(at, sums[:, at], ends[:, at]))
 
     @property
     def weighted(self) -> bool:
@@ -160,10 +203,15 @@ class Bins:
         wrong = _what_is_wrong(at, sums, ends)
         if wrong:
             raise ValueError(wrong)
-        cells = empty_cells(weighted=weighted)
-        cells[at, :2], cells[at, 4:] = sums[:2].T, sums[2:].T
-        cells[at, 2:4] = (ends.T + 0.0).view(np.int64)
-        return cls(cells)
+        return cls(_cells_of(at, sums, ends))
+
+
+def _cells_of(at: IntArray, sums: IntArray, ends: FloatArray) -> IntArray:
+    """Return cells of which some are filled."""
+    cells = empty_cells(weighted=len(sums) > 2)
+    cells[at, :2], cells[at, 4:] = sums[:2].T, sums[2:].T
+    cells[at, 2:4] = np.ascontiguousarray(ends.T + 0.0).view(np.int64)
+    return cells
 
 
 def _what_is_wrong(at: IntArray, sums: IntArray, ends: FloatArray) -> str:
@@ -213,10 +261,8 @@ def _add(cells: IntArray, other: IntArray) -> None:
 
 
 def _carry(cells: IntArray) -> None:
-    """Carry what is left over to the whole numbers."""
     if cells.shape[1] > 4:
-        cells[:, :2] += cells[:, 4:] // UNIT
-        cells[:, 4:] %= UNIT
+        carried(cells[:, :2], cells[:, 4:])
 
 
 _NONE: IntArray = np.empty(0, dtype=np.int64)

@@ -238,5 +238,4 @@ def shortened(proba: FloatArray) -> FloatArray:
     # The least normal number stands in for 0, whose logarithm is not one.
     size = np.floor(np.log10(np.maximum(proba, np.finfo(np.float64).tiny)))
     unit = 10.0 ** np.minimum(_DIGITS - 1 - size, 300)
-    shortened: FloatArray = np.rint(proba * unit) / unit
-    return shortened
+    return np.asarray(np.rint(proba * unit) / unit)

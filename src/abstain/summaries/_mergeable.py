@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from abstain._inputs import FloatArray
-from abstain.summaries._bins import Bins
+from abstain.summaries._bins import UNIT, Bins, FixedWeights
 from abstain.summaries._bytes import packed, unpacked
-from abstain.summaries._fixed import UNIT, FixedWeights
 from abstain.summaries._sample import Sample
 from abstain.summaries._summary import BatchSummary
 

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import FloatArray, IntArray
-from abstain._kernels.row_hash import row_numbers
+from abstain._kernels.label_draws import row_numbers
 from abstain._numerics import one_blas_thread
-from abstain.summaries._fixed import LARGEST, UNIT, FixedWeights, carried
+from abstain.summaries._bins import LARGEST, UNIT, FixedWeights, carried
 from abstain.summaries._summary import RowSummary
 
 # At most so many rows are kept, and numbers in them.
@@ -135,7 +135,7 @@ class Sample:
         moments = many.copy()
         moments[: len(few)] += few
         if len(moments) > 1:
-            carried(moments)
+            carried(moments[:1], moments[1:])
         joined = replace(
             self,
             numbers=numbers[order],
@@ -325,7 +325,7 @@ def _moments(proba: FloatArray, weight: FixedWeights | None) -> IntArray:
                 moments[k, at, 1:] += found.astype(np.int64)
                 start = end
     if len(moments) > 1:
-        carried(moments)
+        carried(moments[:1], moments[1:])
     return moments
 
 
