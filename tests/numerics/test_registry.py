@@ -3,8 +3,9 @@
 import pytest
 
 from abstain._numerics import Registry
+from abstain.metrics import AUROC
 
 
 def test_a_name_stands_for_one_thing():
     with pytest.raises(ValueError, match="registered twice"):
-        Registry("metric", [("auroc", 1), ("auroc", 2)])
+        Registry("metric", [AUROC, AUROC], "head")

@@ -276,8 +276,7 @@ class _ByHessian(_Descent):
         solution = optimize.lsq_linear(
             root.T, aim, bounds=(low, np.where(high > low, high, low + 1e-300)), method="bvls"
         )
-        bounded: FloatArray = np.clip(solution.x, low, high)
-        return bounded
+        return np.asarray(np.clip(solution.x, low, high))
 
 
 class _ByProducts(_Descent):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
+
+from abstain._schema import ByName, Keys
 
 T = TypeVar("T")
 
@@ -17,19 +19,23 @@ class Registry(Generic[T]):
     ----------
     what : str
         The argument that takes the names, for messages.
-    things : iterable of (str, object)
-        The names and what they stand for, each name once.
+    things : iterable
+        What there is, each with a name of its own.
+    tag : str
+        The attribute that is their name.
     kind : str, optional
         What may be given in place of a name, for messages.
-    known_as : mapping of str to sequence of str, optional
-        What things are called elsewhere, in small letters with hyphens: the names to propose for
-        it. Never taken in their place.
+    known_as : mapping of str to str, optional
+        One name or several to propose, and for what: the words that things are called by
+        elsewhere, in small letters with hyphens. Never taken in their place.
     remedy : str, optional
         What makes a thing of the user's own known, for messages.
 
     Examples
     --------
-    >>> colours = Registry("colour", [("red", 0xFF0000), ("blue", 0x0000FF)])
+    >>> colours: Registry[int] = Registry("colour")
+    >>> colours.add("red", 0xFF0000)
+    >>> colours.add("blue", 0x0000FF)
     >>> colours["blue"]
     255
     >>> colours["bleu"]
@@ -40,19 +46,22 @@ class Registry(Generic[T]):
     def __init__(
         self,
         what: str,
-        things: Iterable[tuple[str, T]],
+        things: Iterable[T] = (),
+        tag: str = "name",
+        *,
         kind: str = "",
-        known_as: Mapping[str, Sequence[str]] | None = None,
+        known_as: Mapping[str, str] | None = None,
         remedy: str = "",
     ) -> None:
-        self._what = what
-        self._known_as = known_as or {}
+        self._what, self._tag = what, tag
+        proposed = (known_as or {}).items()
+        self._known_as = {word: names.split() for names, said in proposed for word in said.split()}
         self._kinds = f"a name or a {kind}" if kind else "a name"
         self.remedy = remedy
         self._things: dict[str, T] = {}
         self._own: set[str] = set()
-        for name, thing in things:
-            self.add(name, thing)
+        for thing in things:
+            self.add(getattr(thing, tag), thing)
 
     def __contains__(self, name: object) -> bool:
         return name in self._things
@@ -86,13 +95,21 @@ class Registry(Generic[T]):
         self._own.add(name)
         self._things[name] = thing
 
-    def register_class(self, thing: Any, base: type, name: str) -> None:
+    def register_class(self, thing: Any, base: type) -> None:
         """Add a class of the user's own, made from a base."""
         if not isinstance(thing, type) or not issubclass(thing, base):
             raise TypeError(
                 f"`{self._what}` must be a class that is made from {base.__name__}; got {thing!r}."
             )
-        self.register(getattr(thing, name), thing)  # type: ignore[arg-type]
+        self.register(getattr(thing, self._tag), thing)  # type: ignore[arg-type]
+
+    def stored(self, of: Callable[[T], Keys], *without: str) -> ByName:
+        """Return what a policy file holds of the one that it names."""
+
+        def records() -> dict[str, Keys]:
+            return {name: of(self[name]) for name in self if name not in without}
+
+        return ByName(self._tag, records, what=self._what, remedy=self.remedy)
 
     def is_own(self, name: str) -> bool:
         """Tell whether what has a name is the user's own."""

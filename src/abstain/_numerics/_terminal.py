@@ -42,26 +42,12 @@ def progress_bar(
     total: int, label: str, *, show: bool | None = None
 ) -> Iterator[Callable[[], None]]:
     """Show a bar while the block runs; the block calls what it is given after each step."""
-    if not (sys.stderr.isatty() if show is None else show):
-        yield lambda: None
-        return
-    done, drawn = 0, time.monotonic()
-    _draw(label, 0, total)
 
-    def advance() -> None:
-        nonlocal done, drawn
-        done += 1
-        now = time.monotonic()
-        moved = WIDTH * done // max(total, 1) != WIDTH * (done - 1) // max(total, 1)
-        if moved or now - drawn >= INTERVAL:
-            _draw(label, done, total)
-            drawn = now
+    def drawn(done: int, _: float) -> str:
+        return f"{label} {_bar(done, total)} {done}/{total}"
 
-    try:
-        yield advance
-    finally:
-        # Wipe the line, so that results and messages stand alone.
-        _write("\r\x1b[K")
+    with _redrawn(drawn, INTERVAL, first=True, show=show) as advance:
+        yield lambda: advance(1)
 
 
 @contextmanager
@@ -84,32 +70,47 @@ def rate_bar(
     callable
         To be called with the number of rows of each step that is done.
     """
-    if not (sys.stderr.isatty() if show is None else show):
-        yield lambda rows: None
-        return
-    start, done, drawn = time.monotonic(), 0, 0.0
 
-    def advance(rows: int) -> None:
-        nonlocal done, drawn
-        done += rows
+    def drawn(done: int, seconds: float) -> str:
+        if seconds < PATIENCE:
+            return ""
+        bar = "" if total is None else f"{_bar(done, total)} "
+        return f"{label} {bar}{done:,} rows, {done / max(seconds, 1e-9):,.0f} rows/s"
+
+    with _redrawn(drawn, RATE_INTERVAL, show=show) as advance:
+        yield advance
+
+
+@contextmanager
+def _redrawn(
+    text: Callable[[int, float], str],
+    interval: float,
+    *,
+    first: bool = False,
+    show: bool | None = None,
+) -> Iterator[Callable[[int], None]]:
+    """Show on stderr what is to be said of so much done in so many seconds; nothing if empty."""
+    if not (sys.stderr.isatty() if show is None else show):
+        yield lambda done: None
+        return
+    start, done, drawn, shown = time.monotonic(), 0, 0.0, ""
+
+    def advance(more: int) -> None:
+        nonlocal done, drawn, shown
+        done += more
         now = time.monotonic()
-        if now - start < PATIENCE or now - drawn < RATE_INTERVAL:
-            return
-        drawn = now
-        rate = f"{done:,} rows, {done / (now - start):,.0f} rows/s"
-        if total is not None:
-            rate = f"{_bar(done, total)} {rate}"
-        _write(f"\r\x1b[K{label} {rate}")
+        if now - drawn >= interval and (said := text(done, now - start)):
+            drawn, shown = now, said
+            _write(f"\r\x1b[K{said}")
 
     try:
+        if first:
+            advance(0)
         yield advance
     finally:
-        if drawn:
+        # Wipe the line, so that results and messages stand alone.
+        if shown:
             _write("\r\x1b[K")
-
-
-def _draw(label: str, done: int, total: int) -> None:
-    _write(f"\r{label} {_bar(done, total)} {done}/{total}")
 
 
 def _bar(done: int, total: int) -> str:

@@ -29,7 +29,7 @@ from abstain._inputs import (
     one_column,
     rows_of,
 )
-from abstain._kernels._pieces import over_rows
+from abstain._kernels._pieces import filled
 from abstain._numerics import Parameters, raise_not_fitted
 from abstain._schema import Keys
 from abstain.exceptions import RepairWarning, warn_user
@@ -153,22 +153,13 @@ class Calibrator(Parameters, ABC):
         self._check_fitted()
         values = rows_of(scores, "scores")
         n_classes = len(self.classes_)
-        work = self.picked
-        if len(values) <= _ROWS:
-            return work._compact(values)
         shape = len(values) if n_classes == 2 else (len(values), n_classes)
-        result = np.empty(shape)
-
-        def calibrate(begin: int, end: int) -> None:
-            work._compact(values[begin:end], result[begin:end])
-
         try:
-            over_rows(calibrate, len(values), size=_ROWS)
+            return filled(np.empty(shape), self.picked._compact, values, size=_ROWS)
         except ValueError:
             # The message should speak of all rows, not of a part.
             check_scores(values, scale=self.scale, n_classes=n_classes, remedy=FIT_LOGITS)
             raise
-        return result
 
     def compact_checked(self, scores: CheckedScores) -> FloatArray:
         """Return the same for scores that were checked already."""
@@ -213,16 +204,12 @@ class Calibrator(Parameters, ABC):
         """The calibrator that does the work: this one, unless it has picked another."""
         return self
 
-    def _compact(self, scores: NDArray[Any], out: FloatArray | None = None) -> FloatArray:
-        """Return the same for some unchecked rows, in its place where that is given."""
+    def _compact(self, scores: NDArray[Any]) -> FloatArray:
+        """Return the same for some unchecked rows."""
         n_classes = len(self.classes_)
-        proba = self.compact_checked(
+        return self.compact_checked(
             CheckedScores.of(scores, scale=self.scale, n_classes=n_classes, remedy=FIT_LOGITS)
         )
-        if out is None:
-            return proba
-        out[...] = proba
-        return out
 
     def _check_n_classes(self, n_classes: int) -> None:
         if self.binary_only and n_classes != 2:

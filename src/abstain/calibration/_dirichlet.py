@@ -152,5 +152,4 @@ def _whitening(logs: FloatArray, share: FloatArray) -> FloatArray:
     sizes = np.diag(moments)
     # A class that is certain in every row has logarithms of 0, which move nothing.
     moments += np.diag(np.where(sizes > _NO_SIZE, 1e-9 * sizes, 1.0))
-    inverse: FloatArray = linalg.solve_triangular(np.linalg.cholesky(moments).T, np.eye(k + 1))
-    return inverse
+    return np.asarray(linalg.solve_triangular(np.linalg.cholesky(moments).T, np.eye(k + 1)))

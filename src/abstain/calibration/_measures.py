@@ -315,8 +315,7 @@ def _checked(
 def _share(weight: FloatArray | None, n: int) -> FloatArray:
     if weight is None:
         return np.full(n, 1 / n)
-    share: FloatArray = weight / weight.sum()
-    return share
+    return np.asarray(weight / weight.sum())
 
 
 def _binned(

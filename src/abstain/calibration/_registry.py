@@ -15,7 +15,7 @@ from abstain._inputs import FloatArray, IntArray, Scale, check_whole
 from abstain._kernels._pieces import over_rows, rows_at_a_time
 from abstain._logs import logger
 from abstain._numerics import Registry
-from abstain._schema import SCALE, ByName, Keys
+from abstain._schema import SCALE
 from abstain.calibration._base import PRIOR_ROWS, Calibrator, smoothed_targets
 from abstain.calibration._dirichlet import DirichletCalibration
 from abstain.calibration._folds import FOLDS, MANY_ROWS, Folds, WithoutFolds
@@ -289,44 +289,31 @@ def _log_losses(
 _CALIBRATORS: Registry[type[Calibrator]] = Registry(
     "calibration",
     [
-        (calibrator.name, calibrator)
-        for calibrator in (
-            AutoCalibration,
-            BetaCalibration,
-            BiasCorrectedTemperatureScaling,
-            DirichletCalibration,
-            IdentityCalibration,
-            IsotonicCalibration,
-            NoBiasVectorScaling,
-            PlattScaling,
-            TemperatureScaling,
-            VectorScaling,
-        )
+        AutoCalibration,
+        BetaCalibration,
+        BiasCorrectedTemperatureScaling,
+        DirichletCalibration,
+        IdentityCalibration,
+        IsotonicCalibration,
+        NoBiasVectorScaling,
+        PlattScaling,
+        TemperatureScaling,
+        VectorScaling,
     ],
     kind="Calibrator",
     known_as={
-        "logistic": ("platt",),
-        "sigmoid": ("platt",),
-        "temp": ("temperature",),
-        "ts": ("temperature",),
-        "vs": ("vector",),
-        "matrix": ("dirichlet",),
-        "no": ("identity",),
-        "none": ("identity",),
-        "off": ("identity",),
+        "platt": "logistic sigmoid",
+        "temperature": "temp ts",
+        "vector": "vs",
+        "dirichlet": "matrix",
+        "identity": "no none off",
     },
     remedy="One of your own is known after abstain.calibration.register(its class).",
 )
 
 
-def _stored() -> dict[str, Keys]:
-    """Return what a policy file may hold of each calibrator; of "auto" it holds the picked one."""
-    kinds = {name: _CALIBRATORS[name] for name in _CALIBRATORS if name != AutoCalibration.name}
-    return {name: {"scale": SCALE, **kind.state} for name, kind in kinds.items()}
-
-
-#: What a policy file holds of its calibrator.
-KEYS = ByName("name", _stored, what="calibration", remedy=_CALIBRATORS.remedy)
+#: What a policy file holds of its calibrator; of "auto" the one that was picked.
+KEYS = _CALIBRATORS.stored(lambda kind: {"scale": SCALE, **kind.state}, "auto")
 
 
 def register(calibrator: type[C]) -> type[C]:
@@ -358,7 +345,7 @@ def register(calibrator: type[C]) -> type[C]:
     >>> calibration.get("Halved", scale="logits")
     Halved(scale='logits')
     """
-    _CALIBRATORS.register_class(calibrator, Calibrator, "name")
+    _CALIBRATORS.register_class(calibrator, Calibrator)
     return calibrator
 
 

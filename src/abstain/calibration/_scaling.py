@@ -68,22 +68,19 @@ class ScalingCalibrator(Calibrator):
             return super().compact_checked(scores)
         return _positive(curve, scores.logits[:, 0], scores.logits[:, 1])
 
-    def _compact(self, scores: NDArray[Any], out: FloatArray | None = None) -> FloatArray:
+    def _compact(self, scores: NDArray[Any]) -> FloatArray:
         curve = self.logistic
         if curve is None:
-            return super()._compact(scores, out)
-        return _positive(curve, *two_logits(scores, scale=self.scale), out)
+            return super()._compact(scores)
+        return _positive(curve, *two_logits(scores, scale=self.scale))
 
 
 def _positive(
-    curve: tuple[float, float, float],
-    negative: FloatArray | float,
-    positive: FloatArray,
-    out: FloatArray | None = None,
+    curve: tuple[float, float, float], negative: FloatArray | float, positive: FloatArray
 ) -> FloatArray:
     """Return the probability of the positive class: as ``operations``, but in place."""
     of_negative, of_positive, bias = curve
-    odds: FloatArray = np.multiply(positive, of_positive, out=out)
+    odds: FloatArray = np.multiply(positive, of_positive)
     odds += of_negative * negative + bias
     with np.errstate(over="ignore"):
         np.exp(odds, out=odds)

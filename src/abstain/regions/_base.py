@@ -5,27 +5,20 @@ Probabilities are ``(n, n_classes)``, or of two classes ``(n,)``: those of the p
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from abc import abstractmethod
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray, Mask, both_columns
-from abstain._numerics import Registry, plain
-from abstain._schema import ByName, Keys
+from abstain._numerics import Registry
 from abstain.program import Value, given, on_rows
-from abstain.rules import DecisionRule
+from abstain.rules import DecisionRule, Part
 
 
-class Region(ABC):
+class Region(Part):
     """A set of probability vectors that go to a person, as a dataclass."""
 
-    #: The registered name.
-    kind: ClassVar[str]
-    #: What it holds, each with the names of the axes of the array, none for a number.
-    keys: ClassVar[Keys] = {}
-    #: Whether it is for two classes only.
-    binary_only: ClassVar[bool] = False
     #: Whether ``contains`` reads the predictions.
     reads_prediction: ClassVar[bool] = False
     #: What ``score`` is, for people.
@@ -60,8 +53,7 @@ class Region(ABC):
         probable its most probable class is, the more pressing is a row.
         """
         doubt = 1 - both_columns(proba).max(axis=1)
-        pressing: FloatArray = self.contains(proba, prediction) + doubt
-        return pressing
+        return np.asarray(self.contains(proba, prediction) + doubt)
 
     def cleared(
         self, proba: FloatArray, prediction: IntArray, *, outwards: bool
@@ -77,36 +69,16 @@ class Region(ABC):
         """Return the region a few roundings smaller; None where its edge is that of a row."""
         return None
 
-    @abstractmethod
-    def describe(self) -> str:
-        """Say in a few words what is withheld."""
-
-    @abstractmethod
-    def in_words(self, positive: str) -> str:
-        """Say in a sentence, to somebody who has not read the docs, which cases are referred."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the region as plain data; what is not finite, as JSON has it, is None."""
-        return {"kind": self.kind, **plain(vars(self))}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Return the region that ``to_dict`` described."""
-        return cls(**{key: data[key] for key in cls.keys})
-
 
 R = TypeVar("R", bound=Region)
 
 _REGIONS: Registry[type[Region]] = Registry(
-    "region", [], remedy="One of your own is known after abstain.regions.register(its class)."
+    "region",
+    tag="kind",
+    remedy="One of your own is known after abstain.regions.register(its class).",
 )
 #: What a policy file holds of its region.
-KEYS = ByName(
-    "kind",
-    lambda: {name: _REGIONS[name].keys for name in _REGIONS},
-    what="region",
-    remedy=_REGIONS.remedy,
-)
+KEYS = _REGIONS.stored(lambda kind: kind.keys)
 
 
 def built_in(region: type[R]) -> type[R]:
@@ -152,7 +124,7 @@ def register(region: type[R]) -> type[R]:
     >>> Rare(0.5).contains(np.array([0.4, 0.6]), np.array([0, 1]))
     array([False,  True])
     """
-    _REGIONS.register_class(region, Region, "kind")
+    _REGIONS.register_class(region, Region)
     return region
 
 

@@ -80,16 +80,14 @@ class Interval(Region):
         """
         z = _log_odds(proba if proba.ndim == 1 else proba[:, 1])
         if self.lower > self.upper:
-            away: FloatArray = -np.abs(z)
-            return away
+            return np.asarray(-np.abs(z))
         low, high = _log_odds(self.lower), _log_odds(self.upper)
         middle = 0.5 * (low + high)
         threshold = None if rule is None else rule.threshold
         if threshold is not None and self.lower < threshold < self.upper:
             middle = _log_odds(threshold)
         below, above = max(middle - low, _NARROW), max(high - middle, _NARROW)
-        depth: FloatArray = 1 - np.where(z < middle, (middle - z) / below, (z - middle) / above)
-        return depth
+        return np.asarray(1 - np.where(z < middle, (middle - z) / below, (z - middle) / above))
 
     def describe(self) -> str:
         """Say in a few words what is withheld."""

@@ -15,7 +15,7 @@ import numpy as np
 from abstain._inputs import FloatArray, IntArray, both_columns
 from abstain._kernels.confusion import best_gain, highest_columns
 from abstain._numerics import ROUNDING, Registry, clear_edge, plain
-from abstain._schema import EDGE, ByName, Keys
+from abstain._schema import EDGE, Keys
 from abstain.program import Value, block, of_rows
 
 R = TypeVar("R", bound="DecisionRule")
@@ -24,8 +24,8 @@ R = TypeVar("R", bound="DecisionRule")
 _NEVER = float(np.nextafter(1.0, 2.0))
 
 
-class DecisionRule(ABC):
-    """A function from probability vectors to column numbers, as a dataclass."""
+class Part(ABC):
+    """A rule or a region: a dataclass that a policy file holds, and people read about."""
 
     #: The registered name.
     kind: ClassVar[str]
@@ -33,6 +33,28 @@ class DecisionRule(ABC):
     keys: ClassVar[Keys] = {}
     #: Whether it is for two classes only.
     binary_only: ClassVar[bool] = False
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Say in a few words what it predicts or withholds."""
+
+    @abstractmethod
+    def in_words(self, positive: str) -> str:
+        """Say the same in a sentence to who has not read the docs, the positive class by name."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data; what is not finite, as JSON has it, is None."""
+        return {"kind": self.kind, **plain(vars(self))}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Return what ``to_dict`` described."""
+        return cls(**{key: data[key] for key in cls.keys})
+
+
+class DecisionRule(Part):
+    """A function from probability vectors to column numbers, as a dataclass."""
+
     #: The probability from which on the positive class of two is predicted, if that is the rule.
     threshold: float | None = None
 
@@ -50,23 +72,6 @@ class DecisionRule(ABC):
     def cleared(self, proba: FloatArray) -> DecisionRule:
         """Return the rule with its edge where none of these rows is."""
         return self
-
-    @abstractmethod
-    def describe(self) -> str:
-        """Say in a few words which class is predicted."""
-
-    @abstractmethod
-    def in_words(self, positive: str) -> str:
-        """Say in a sentence which class is predicted, the positive one of two by its name."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rule as plain data."""
-        return {"kind": self.kind, **plain(vars(self))}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Return the rule that ``to_dict`` described."""
-        return cls(**{key: data[key] for key in cls.keys})
 
 
 @dataclass(frozen=True)
@@ -210,16 +215,12 @@ class BestGain(DecisionRule):
 
 _RULES: Registry[type[DecisionRule]] = Registry(
     "decision rule",
-    [(rule.kind, rule) for rule in (Argmax, BestGain, Threshold)],
+    [Argmax, BestGain, Threshold],
+    "kind",
     remedy="One of your own is known after abstain.rules.register(its class).",
 )
 #: What a policy file holds of its rule.
-KEYS = ByName(
-    "kind",
-    lambda: {name: _RULES[name].keys for name in _RULES},
-    what="decision rule",
-    remedy=_RULES.remedy,
-)
+KEYS = _RULES.stored(lambda kind: kind.keys)
 
 
 def register(rule: type[R]) -> type[R]:
@@ -259,7 +260,7 @@ def register(rule: type[R]) -> type[R]:
     >>> First(0.3).predict(np.array([[0.4, 0.6], [0.2, 0.8]]))
     array([0, 1])
     """
-    _RULES.register_class(rule, DecisionRule, "kind")
+    _RULES.register_class(rule, DecisionRule)
     return rule
 
 

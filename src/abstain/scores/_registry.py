@@ -60,31 +60,28 @@ TOLD = {
 
 _SCORES: Registry[Callable[..., Any]] = Registry(
     "score",
-    [
-        (CLASS_THRESHOLDS, _no_score),
-        ("distance-from-half", distance_from_half),
-        ("codoc", codoc),
-        (DROPOUT_VARIANCE, dropout_variance),
-        ("entropy", entropy),
-        ("gini", gini),
-        ("js-divergence", js_divergence),
-        ("margin", margin),
-        ("max-probability", max_probability),
-        ("random", random_order),
-    ],
     known_as={
-        "confidence": ("max-probability",),
-        "max-prob": ("max-probability",),
-        "maxprob": ("max-probability",),
-        "msp": ("max-probability",),
-        "softmax": ("max-probability",),
-        "softmax-response": ("max-probability",),
-        "uncertainty": ("max-probability", "entropy"),
-        "js": ("js-divergence",),
-        "mc-dropout": ("dropout-variance",),
+        "max-probability": "confidence max-prob maxprob msp softmax softmax-response",
+        "max-probability entropy": "uncertainty",
+        "js-divergence": "js",
+        "dropout-variance": "mc-dropout",
     },
     remedy="A score of your own is known after abstain.scores.register(function).",
 )
+_BUILT_IN: dict[str, Callable[..., Any]] = {
+    CLASS_THRESHOLDS: _no_score,
+    "distance-from-half": distance_from_half,
+    "codoc": codoc,
+    DROPOUT_VARIANCE: dropout_variance,
+    "entropy": entropy,
+    "gini": gini,
+    "js-divergence": js_divergence,
+    "margin": margin,
+    "max-probability": max_probability,
+    "random": random_order,
+}
+for _name, _score in _BUILT_IN.items():
+    _SCORES.add(_name, _score)
 
 
 def registered() -> list[str]:

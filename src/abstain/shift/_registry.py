@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from abstain._numerics import Registry, plain
-from abstain._schema import ByName
 from abstain.shift._auto import AutoShift
 from abstain.shift._base import ShiftEstimator
 from abstain.shift._confusion import BBSEHard, BBSESoft, RLLSHard, RLLSSoft
@@ -19,40 +18,26 @@ S = TypeVar("S", bound=ShiftEstimator)
 _ESTIMATORS: Registry[type[ShiftEstimator]] = Registry(
     "shift",
     [
-        (estimator.name, estimator)
-        for estimator in (
-            AutoShift,
-            BBSEHard,
-            BBSESoft,
-            KnownPriors,
-            MaximumLikelihoodShift,
-            NoShift,
-            RLLSHard,
-            RLLSSoft,
-        )
+        AutoShift,
+        BBSEHard,
+        BBSESoft,
+        KnownPriors,
+        MaximumLikelihoodShift,
+        NoShift,
+        RLLSHard,
+        RLLSSoft,
     ],
     kind="ShiftEstimator",
     known_as={
-        "bbse": ("bbse-soft", "bbse-hard"),
-        "bbsc": ("bbse-soft", "bbse-hard"),
-        "bcts": ("em",),
-        "maximum-likelihood": ("em",),
-        "mlls": ("em",),
-        "rlls": ("rlls-soft", "rlls-hard"),
-        "saerens": ("em",),
-        "sld": ("em",),
-        "no": ("none",),
-        "off": ("none",),
+        "bbse-soft bbse-hard": "bbse bbsc",
+        "em": "bcts maximum-likelihood mlls saerens sld",
+        "rlls-soft rlls-hard": "rlls",
+        "none": "no off",
     },
     remedy="One of your own is known after abstain.shift.register(its class).",
 )
 #: What a policy file holds of its estimator.
-KEYS = ByName(
-    "name",
-    lambda: {name: {"parameters": _ESTIMATORS[name].keys} for name in _ESTIMATORS},
-    what="shift",
-    remedy=_ESTIMATORS.remedy,
-)
+KEYS = _ESTIMATORS.stored(lambda kind: {"parameters": kind.keys})
 
 
 def register(estimator: type[S]) -> type[S]:
@@ -86,7 +71,7 @@ def register(estimator: type[S]) -> type[S]:
     >>> shift.get("Doubled")
     Doubled()
     """
-    _ESTIMATORS.register_class(estimator, ShiftEstimator, "name")
+    _ESTIMATORS.register_class(estimator, ShiftEstimator)
     return estimator
 
 
