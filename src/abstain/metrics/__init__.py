@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from abstain.metrics._accuracy import SHARES as SHARES
 from abstain.metrics._accuracy import Accuracy, BalancedAccuracy, ErrorRate, MatthewsCorrelation
+from abstain.metrics._accuracy import CellShare as CellShare
 from abstain.metrics._areas import AUROC, AveragePrecision, PartialAUROC
 from abstain.metrics._base import BudgetCurve as BudgetCurve
 from abstain.metrics._base import Decision as Decision
 from abstain.metrics._base import Metric
 from abstain.metrics._base import Point as Point
 from abstain.metrics._base import check_decision as check_decision
-from abstain.metrics._cell_share import SHARES as SHARES
-from abstain.metrics._cell_share import CellShare as CellShare
 from abstain.metrics._confusion import BaseConfusionMetric, ConfusionMetric
 from abstain.metrics._confusion_solver import Candidate as Candidate
 from abstain.metrics._confusion_solver import ConfusionBatch as ConfusionBatch

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 
@@ -516,6 +516,30 @@ class Metric(Parameters, ABC):
         return f"<metric {self.name}>"
 
 
+class OfFunction(Parameters):
+    """What metrics share that are a function of the user's."""
+
+    function: Callable[..., float]
+    #: What it is called where neither the user nor the function says.
+    unnamed: ClassVar[str]
+    _name: str | None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; the name given, not the function's."""
+        return super().get_params(deep) | {"name": self._name}
+
+    @property
+    def name(self) -> str:
+        """The name given, or the function's."""
+        return str(self._name or getattr(self.function, "__name__", self.unnamed))
+
+    @staticmethod
+    def check_function(name: str, function: Any, of: str) -> None:
+        """Raise for what is no function."""
+        if not callable(function):
+            raise TypeError(f"`{name}` must be a function of {of}; got {function!r}.")
+
+
 def _of(prediction: IntArray, kept: Mask) -> IntArray:
     """Return the predictions of what is kept; none are made where they are not read."""
     return prediction[kept] if prediction.size else prediction
@@ -523,5 +547,4 @@ def _of(prediction: IntArray, kept: Mask) -> IntArray:
 
 def _drawn_labels(proba: FloatArray, rng: np.random.Generator) -> IntArray:
     reached = np.cumsum(proba[:, :-1], axis=1)
-    labels: IntArray = (rng.random((len(proba), 1)) > reached).sum(axis=1)
-    return labels
+    return np.asarray((rng.random((len(proba), 1)) > reached).sum(axis=1))

@@ -15,7 +15,7 @@ import numpy as np
 from abstain._inputs import FloatArray, IntArray, Mask
 from abstain._kernels.confusion import expected_confusion
 from abstain._numerics import gamma_draws
-from abstain.metrics._base import Decision, Metric
+from abstain.metrics._base import Decision, Metric, OfFunction
 from abstain.metrics._confusion_draws import (
     MOST_CLASSES,
     drawn_counts,
@@ -202,7 +202,7 @@ class BaseConfusionMetric(Metric):
         return solve(batch, self.resolved(decision))
 
 
-class ConfusionMetric(BaseConfusionMetric):
+class ConfusionMetric(OfFunction, BaseConfusionMetric):
     """Any function of the confusion matrix, as a metric.
 
     Parameters
@@ -236,7 +236,7 @@ class ConfusionMetric(BaseConfusionMetric):
     0.6516
     """
 
-    head: ClassVar[str] = ""
+    unnamed: ClassVar[str] = "confusion-metric"
     # What the function makes of C[1, 1] nobody knows.
     of_positive = True
 
@@ -258,24 +258,13 @@ class ConfusionMetric(BaseConfusionMetric):
     def check_parameters(self) -> None:
         """Raise if a parameter is not what it should be."""
         super().check_parameters()
-        if not callable(self.function):
-            raise TypeError(
-                f"`function` must be a function of the confusion matrix; got {self.function!r}."
-            )
-        if self._gradient is not None and not callable(self._gradient):
-            raise TypeError(
-                f"`gradient` must be a function of the confusion matrix; got {self._gradient!r}."
-            )
+        self.check_function("function", self.function, "the confusion matrix")
+        if self._gradient is not None:
+            self.check_function("gradient", self._gradient, "the confusion matrix")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; the gradient given, not the method of that name."""
-        given: dict[str, Any] = super().get_params(deep)
-        return given | {"name": self._name, "gradient": self._gradient}
-
-    @property
-    def name(self) -> str:
-        """The name given, or the function's."""
-        return str(self._name or getattr(self.function, "__name__", "confusion-metric"))
+        return super().get_params(deep) | {"gradient": self._gradient}
 
     def value(self, confusion: FloatArray) -> float:
         """Return the function's value; what it divides by zero is NaN."""

@@ -124,8 +124,7 @@ def _small_counts(mean: float, variance: float, noise: FloatArray) -> FloatArray
         reached = bdtr(np.minimum(counts, n), n, min(mean / n, 1.0))
     else:
         reached = pdtr(counts, mean)
-    found: FloatArray = np.searchsorted(reached, quantile).astype(np.float64)
-    return found
+    return np.asarray(np.searchsorted(reached, quantile).astype(np.float64))
 
 
 def drawn_counts(

@@ -52,10 +52,8 @@ class Estimation(TypedDict, total=False):
 
 def check_estimation(metric: Any) -> None:
     """Refuse options of a ranking metric that mean nothing, and say what would."""
-    method, smoothing, bins = metric.method, metric.smoothing, metric.bins
-    if method not in get_args(Method):
-        raise ValueError(f'`method` must be "deterministic" or "sampled"; got {method!r}.')
-    check_whole(metric.n_samples, name="n_samples", most=MOST_SAMPLES)
+    smoothing, bins = metric.smoothing, metric.bins
+    check_method(metric.method, metric.n_samples)
     if smoothing is not None and not _is_filter(smoothing):
         raise ValueError(
             f"`smoothing` must be (odd window, order below it), such as (11, 1), or None; the "
@@ -68,6 +66,13 @@ def check_estimation(metric: Any) -> None:
             f"`bins` must be a power of two, such as 65536 and at most {MOST_BINS:,}, None or "
             f'"auto"; got {shown(bins)}.'
         )
+
+
+def check_method(method: str, n_samples: int) -> None:
+    """Raise for a way to estimate of no such name, or a number of samples that cannot be."""
+    if method not in get_args(Method):
+        raise ValueError(f'`method` must be "deterministic" or "sampled"; got {method!r}.')
+    check_whole(n_samples, name="n_samples", most=MOST_SAMPLES)
 
 
 def _is_filter(smoothing: Any) -> bool:
@@ -112,5 +117,4 @@ def smoothed(values: FloatArray, smoothing: tuple[int, int] | None) -> FloatArra
         return values
     from scipy.signal import savgol_filter
 
-    result: FloatArray = savgol_filter(values, *smoothing, mode="nearest")
-    return result
+    return np.asarray(savgol_filter(values, *smoothing, mode="nearest"))

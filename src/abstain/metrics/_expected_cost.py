@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from abstain._inputs import FloatArray, check_penalties
 from abstain.metrics._base import Decision
 from abstain.metrics._confusion import BaseConfusionMetric, Solver
-from abstain.metrics._names import matrix_from_name, matrix_in_name
+from abstain.metrics._names import check_matrix_fits, matrix_from_name, matrix_in_name
 
 
 class ExpectedCost(BaseConfusionMetric):
@@ -92,11 +92,7 @@ class ExpectedCost(BaseConfusionMetric):
 
     def check_n_classes(self, n_classes: int) -> None:
         """Raise if the matrix is not for this number of classes."""
-        if len(self.matrix) != n_classes:
-            raise ValueError(
-                f"`costs` must have a row and a column for each of the {n_classes} classes; "
-                f"got {len(self.matrix)}."
-            )
+        check_matrix_fits(self.matrix, n_classes, "costs")
 
     def value(self, confusion: FloatArray) -> float:
         """Return the mean cost of a confusion matrix."""
@@ -108,8 +104,7 @@ class ExpectedCost(BaseConfusionMetric):
         total = confusion.sum()
         if total <= 0:
             return np.zeros_like(confusion)
-        slope: FloatArray = (self.matrix - self.value(confusion)) / total
-        return slope
+        return np.asarray((self.matrix - self.value(confusion)) / total)
 
     def resolved(self, decision: Decision) -> Decision:
         """Return the class of least expected cost for ``"auto"``: each row has its own."""

@@ -94,8 +94,7 @@ class ClassRatio(BaseConfusionMetric):
         total = confusion.sum()
         if self.average == "weighted" and total > 0:
             slope += ((ratios - ratios @ shares) / total)[:, None]
-        result: FloatArray = slope
-        return result
+        return np.asarray(slope)
 
     def _parts(
         self, confusion: FloatArray

@@ -123,8 +123,7 @@ class Brier(ProperScore):
     def values(self, proba: FloatArray) -> FloatArray:
         if proba.shape[1] == 2:
             return (1 - proba) ** 2
-        each: FloatArray = (proba**2).sum(axis=1)[:, None] - 2 * proba + 1
-        return each
+        return np.asarray((proba**2).sum(axis=1)[:, None] - 2 * proba + 1)
 
 
 class LogLoss(ProperScore):

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from abstain._inputs import MOST_SAMPLES, FloatArray, IntArray, check_seed, check_whole
 from abstain._kernels.atoms import labels_of
 from abstain._kernels.label_draws import label_draw
-from abstain.metrics._base import Decision, Metric
+from abstain.metrics._base import Decision, Metric, OfFunction
 from abstain.metrics._sampled_search import SampledSearch, SearchTime
 from abstain.regions import Choice
 from abstain.rules import Argmax
@@ -125,7 +125,7 @@ def _expanded(weight: FloatArray | None) -> tuple[NDArray[np.intp], FloatArray |
     return rows, None if (each == 1).all() else each
 
 
-class SampledMetric(Metric):
+class SampledMetric(OfFunction, Metric):
     """Any ``function(y_true, y_score)`` as a metric, such as those of scikit-learn.
 
     Parameters
@@ -174,6 +174,7 @@ class SampledMetric(Metric):
     n_replicates: ClassVar[int] = 100
     draws_to_choose: ClassVar[bool] = True
     of_positive = True
+    unnamed: ClassVar[str] = "sampled-metric"
     summary: ClassVar[str] = "any function of labels and scores, by sampled labels"
 
     def __init__(
@@ -200,24 +201,11 @@ class SampledMetric(Metric):
 
     def check_parameters(self) -> None:
         """Raise if a parameter is not what it should be."""
-        if not callable(self.function):
-            raise TypeError(
-                f"`function` must be a function of labels and scores; got {self.function!r}."
-            )
+        self.check_function("function", self.function, "labels and scores")
         if self.reads not in get_args(Reads):
             raise ValueError(f'`reads` must be "scores" or "prediction"; got {self.reads!r}.')
         check_whole(self.n_samples, name="n_samples", most=MOST_SAMPLES)
         check_whole(self.n_groups, name="n_groups", most=_MOST_GROUPS)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters; the name given, not the function's."""
-        given: dict[str, Any] = super().get_params(deep)
-        return given | {"name": self._name}
-
-    @property
-    def name(self) -> str:
-        """The name given, or the function's."""
-        return str(self._name or getattr(self.function, "__name__", "sampled-metric"))
 
     def search_time(self, proba: ArrayLike) -> SearchTime:
         """Estimate how long ``choose`` takes on these probabilities, from one call.

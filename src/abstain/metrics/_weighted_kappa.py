@@ -7,25 +7,23 @@ O(NC) and Monte-Carlo O(MNC).
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self, get_args
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from abstain._inputs import (
-    MOST_SAMPLES,
     FloatArray,
     IntArray,
     check_penalties,
     check_seed,
-    check_whole,
 )
 from abstain._kernels.confusion import expected_confusion, linear_gain
 from abstain._kernels.label_draws import confusion_draws, mean_drawn_entry
 from abstain.metrics._confusion import ALL_KEPT, NO_WEIGHT, BaseConfusionMetric, Solver
 from abstain.metrics._confusion_solver import unit_of
-from abstain.metrics._estimation import Method
-from abstain.metrics._names import matrix_from_name, matrix_in_name
+from abstain.metrics._estimation import Method, check_method
+from abstain.metrics._names import check_matrix_fits, matrix_from_name, matrix_in_name
 from abstain.rules import Argmax
 
 # Entries of sampled confusion matrices held at a time.
@@ -111,16 +109,12 @@ class WeightedKappa(BaseConfusionMetric):
             _power(self.weights)
         else:
             check_penalties(self.weights, name="weights")
-        if self.method not in get_args(Method):
-            raise ValueError(
-                f'`method` must be "deterministic" or "sampled"; got {self.method!r}.'
-            )
+        check_method(self.method, self.n_samples)
         if self.method == "sampled" and self.solver != "marginal":
             raise ValueError(
                 '`method="sampled"` is the Monte-Carlo form of the marginal algorithm; '
                 'pass solver="marginal" with it.'
             )
-        check_whole(self.n_samples, name="n_samples", most=MOST_SAMPLES)
 
     @property
     def _matrix(self) -> FloatArray | None:
@@ -158,11 +152,8 @@ class WeightedKappa(BaseConfusionMetric):
 
     def check_n_classes(self, n_classes: int) -> None:
         """Raise if a user's matrix is not for this number of classes."""
-        if self._matrix is not None and len(self._matrix) != n_classes:
-            raise ValueError(
-                f"`weights` must have a row and a column for each of the {n_classes} classes; "
-                f"got {len(self._matrix)}."
-            )
+        if self._matrix is not None:
+            check_matrix_fits(self._matrix, n_classes, "weights")
 
     def penalties(self, n_classes: int) -> FloatArray:
         """Return the matrix W."""
@@ -170,8 +161,7 @@ class WeightedKappa(BaseConfusionMetric):
             return self._matrix
         distance = np.abs(np.subtract.outer(np.arange(n_classes), np.arange(n_classes)))
         power = _power(self.weights)  # type: ignore[arg-type]
-        penalties: FloatArray = np.where(distance > 0, distance.astype(np.float64) ** power, 0.0)
-        return penalties
+        return np.asarray(np.where(distance > 0, distance.astype(np.float64) ** power, 0.0))
 
     def value(self, confusion: FloatArray) -> float:
         """Return kappa of a confusion matrix, NaN where chance leaves nothing to disagree on."""
@@ -240,8 +230,7 @@ class WeightedKappa(BaseConfusionMetric):
         unit = unit_of(weight)
         confusions = self._confusions(proba, prediction, weight, self._seed())
         gains = [self._after_removal(C, unit) - self.value(C) for C in confusions]
-        mean: FloatArray = np.nan_to_num(np.mean(gains, axis=0))
-        return mean
+        return np.asarray(np.nan_to_num(np.mean(gains, axis=0)))
 
     def _seed(self) -> int:
         return 0 if self.method == "deterministic" else check_seed(self.random_state)
