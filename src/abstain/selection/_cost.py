@@ -173,14 +173,10 @@ class Cost:
         if not isinstance(metric, Metric):
             raise TypeError(f"`metric` must be a Metric; got {metric!r}.")
         if isinstance(metric, RankingMetric) and metric.method == "deterministic":
-            best = most_valuable_window(
-                metric,
-                summary,
-                value_of_metric=self.value_of_metric,
-                abstention_costs=self._abstain_vector(n_classes),
-                decision=decision,
-            )
-            return metric.choose_on(summary, 0.0, decision) if best is None else best.choice
+            atoms, each = metric.atoms_of(summary), self._abstain_vector(n_classes)
+            best = most_valuable_window(metric, atoms, self.value_of_metric, each)
+            start, end = (0, 0) if best is None else (best.start, best.end)
+            return metric.as_choice(atoms, start, end, decision)
         return self._along_budgets(
             summary, metric, lambda mark: own_choice(metric, summary, mark, decision, labelled)
         )

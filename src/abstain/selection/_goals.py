@@ -10,46 +10,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from typing import ClassVar
 
 import numpy as np
 
 from abstain import metrics
 from abstain._inputs import FloatArray
-from abstain.metrics import BaseConfusionMetric, Metric
+from abstain.metrics import CellShare, Metric
 
 Target = float | Mapping[str, float]
-#: The column whose recall each rate is.
+#: What a target may name that is of predictions as they are: the column whose recall it is.
 RATES = {"sensitivity": 1, "specificity": 0}
 _MOST_DIGITS = 17
-
-
-class Rate(BaseConfusionMetric):
-    """Sensitivity or specificity of predictions as they are, to say how sure it is.
-
-    Parameters
-    ----------
-    rate : {"sensitivity", "specificity"}
-    """
-
-    value_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    binary_only: ClassVar[bool] = True
-    of_positive = True
-
-    def __init__(self, rate: str) -> None:
-        self.rate = rate
-        super().__init__()
-
-    @property
-    def name(self) -> str:
-        """Sensitivity or specificity."""
-        return self.rate
-
-    def value(self, confusion: FloatArray) -> float:
-        """Return the share of right predictions of the class; NaN where there is none of it."""
-        own = RATES[self.rate]
-        total = confusion[own].sum()
-        return float(confusion[own, own] / total) if total > 0 else float("nan")
 
 
 @dataclass(frozen=True)
@@ -80,7 +51,7 @@ def goals_of(target: Target, metric: Metric) -> dict[str, Goal]:
     if not isinstance(target, Mapping):
         return {metric.name: Goal(metric, target)}
     return {
-        name: Goal(Rate(name) if name in RATES else metrics.get(name), value)
+        name: Goal(CellShare(name) if name in RATES else metrics.get(name), value)
         for name, value in target.items()
     }
 

@@ -93,18 +93,8 @@ class Selection:
 
     def check(self, metric: Metric) -> None:
         """Raise if the parameters do not go together or are not what they should be."""
-        given = self._given()
-        if len(given) != 1 and given != ["budget", "target"]:
-            raise ArgumentError(
-                f"Pass exactly one of `budget`, `target`, `cost`, `arms`; "
-                f"got {' and '.join(given) if given else 'none of them'}. A budget may cap a "
-                f"target.",
-                given[0] if given else "budget",
-                ways=[Way("", python="pass exactly")],
-            )
+        self._check_goal()
         check_decision(self.decision)
-        if self.budget is not None:
-            check_budget(self.budget)
         if self.target is not None:
             check_target(self.target, metric)
         if self.cost is not None and not isinstance(self.cost, Cost):
@@ -114,32 +104,34 @@ class Selection:
             )
         if self.score is not None:
             scores.get(self.score)
-            if self.cost is not None or self.arms is not None:
-                raise ArgumentError(
-                    f"`score` has no part in a decision by `{given[0]}`; leave it out.", "score"
-                )
 
-    def _given(self) -> list[str]:
+    def _check_goal(self) -> None:
+        """Raise if there is not one goal, or a budget that caps a target."""
         names = ("budget", "target", "cost", "arms")
-        return [name for name in names if getattr(self, name) is not None]
+        given = [name for name in names if getattr(self, name) is not None]
+        if len(given) != 1 and given != ["budget", "target"]:
+            raise ArgumentError(
+                f"Pass exactly one of `budget`, `target`, `cost`, `arms`; "
+                f"got {' and '.join(given) if given else 'none of them'}. A budget may cap a "
+                f"target.",
+                given[0] if given else "budget",
+                ways=[Way("", python="pass exactly")],
+            )
+        if self.budget is not None:
+            check_budget(self.budget)
+        if self.score is not None and (self.cost is not None or self.arms is not None):
+            raise ArgumentError(
+                f"`score` has no part in a decision by `{given[0]}`; leave it out.", "score"
+            )
 
     def check_stored(self, metric: Metric, n_classes: int) -> None:
         """Raise if what a policy file says does not go together; no file is opened for it.
 
         A score or a metric of its maker's need not be known yet.
         """
-        given = self._given()
-        if len(given) != 1 and given != ["budget", "target"]:
-            raise ValueError(
-                f"`selection` must have one of budget, target, cost and arms, or a target within "
-                f"a budget; it has {len(given)}"
-            )
-        if self.budget is not None:
-            check_budget(self.budget)
+        self._check_goal()
         if self.cost is not None:
             self.cost.check_n_classes(n_classes)
-            if self.score is not None:
-                raise ArgumentError("`score` has no part in a decision by `cost`", "score")
         if self.target is not None:
             check_stored_target(self.target, metric, n_classes)
 

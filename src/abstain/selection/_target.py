@@ -125,7 +125,7 @@ def choose_for_target(
     target = check_target(target, metric)
     if isinstance(target, Mapping) and set(target) == {metric.name}:
         target = target[metric.name]
-    if family is None and isinstance(target, Mapping) and target.keys() >= RATES.keys():
+    if family is None and isinstance(target, Mapping) and {*RATES} <= target.keys():
         metric, decision = SensitivityAtSpecificity(target["specificity"]), "optimal"
         if len(target) == len(RATES):
             target = target["sensitivity"]
@@ -157,14 +157,15 @@ def _checked_value(value: float, bounds: tuple[float, float], what: str) -> floa
 def _by_windows(
     metric: RankingMetric, target: float, summary: BatchSummary, decision: Decision
 ) -> Choice:
-    found, best = smallest_window(metric, summary, target - TOLERANCE, decision=decision)
+    atoms = metric.atoms_of(summary)
+    found, best = smallest_window(metric, atoms, target - TOLERANCE)
     if found is not None:
-        return found.choice
+        return metric.as_choice(atoms, found.start, found.end, decision)
     if best is None:
         raise TargetUnreachable(f"{metric.name} is not defined on these rows: a class is absent.")
     raise TargetUnreachable(
         f"No abstention brings {metric.name} to {target:.15g}: the best is "
-        f"{shown_short(best.value, target)}, with {best.abstention:.1%} withheld. "
+        f"{shown_short(best.value, target)}, with {best.weight / atoms.total:.1%} withheld. "
         f"{_what_helps({metric.name: best.value}, {metric.name: target})}"
     )
 

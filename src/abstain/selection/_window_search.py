@@ -12,9 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from abstain._inputs import FloatArray, IntArray
-from abstain.metrics import Decision, RankingMetric
-from abstain.regions import Choice
-from abstain.summaries import WEIGHT_TOLERANCE, Atoms, BatchSummary, Windows
+from abstain.metrics import RankingMetric
+from abstain.summaries import WEIGHT_TOLERANCE, Atoms, Windows
 
 # Up to this many atoms every window is looked at: at most 8.4 million.
 EXACT_ATOMS = 4096
@@ -26,15 +25,7 @@ _BLOCK = 2**20
 Objective = Callable[[FloatArray, Windows], FloatArray]
 
 
-class WindowChoice(NamedTuple):
-    """A window as a choice, the metric once it is withheld, and the share of weight it holds."""
-
-    choice: Choice
-    value: float
-    abstention: float
-
-
-class _Window(NamedTuple):
+class Window(NamedTuple):
     """The atoms ``start .. end - 1``, the metric without them, and their weight."""
 
     start: int
@@ -44,27 +35,25 @@ class _Window(NamedTuple):
 
 
 def smallest_window(
-    metric: RankingMetric, summary: BatchSummary, target: float, *, decision: Decision = "auto"
-) -> tuple[WindowChoice | None, WindowChoice | None]:
+    metric: RankingMetric, atoms: Atoms, target: float
+) -> tuple[Window | None, Window | None]:
     """Return the lightest window whose withholding brings the metric to the target.
 
     Parameters
     ----------
     metric : RankingMetric
         The metric; its value is taken with probabilities for labels.
-    summary : BatchSummary
+    atoms : Atoms
         The batch, adapted.
     target : float
         The value to reach.
-    decision : {"auto", "argmax", "optimal"}
-        How the kept rows are predicted.
 
     Returns
     -------
-    found : WindowChoice or None
+    found : Window or None
         The lightest; of equally light ones the one with the best value. None where no window
         reaches the target.
-    best : WindowChoice or None
+    best : Window or None
         When nothing was found, the window with the best value; None where no value is defined.
 
     Notes
@@ -73,43 +62,32 @@ def smallest_window(
     first, with exact values, and the answer is then shortened on all atoms: the target is truly
     reached, but a narrow exception to a rising metric may be missed.
     """
-    atoms = metric.atoms_of(summary)
     boundaries = even_boundaries(atoms, EXACT_ATOMS, COARSE_BOUNDARIES)
     found, best = _lightest(metric, atoms, boundaries, target)
     if len(atoms) > EXACT_ATOMS:
         found = found and _shortened(metric, atoms, found, target)
-    return (
-        found and _as_choice(metric, atoms, found, decision),
-        best and _as_choice(metric, atoms, best, decision),
-    )
+    return found, best
 
 
 def most_valuable_window(
-    metric: RankingMetric,
-    summary: BatchSummary,
-    *,
-    value_of_metric: float,
-    abstention_costs: FloatArray,
-    decision: Decision = "auto",
-) -> WindowChoice | None:
+    metric: RankingMetric, atoms: Atoms, value_of_metric: float, abstention_costs: FloatArray
+) -> Window | None:
     """Return the window for which the metric's worth less the cost of abstaining is highest.
 
     Parameters
     ----------
     metric : RankingMetric
         The metric; its value is taken with probabilities for labels.
-    summary : BatchSummary
+    atoms : Atoms
         The batch, adapted.
     value_of_metric : float
         What the metric is worth per row, for a value of 1.
     abstention_costs : ndarray of shape (2,)
         What withholding one negative and one positive costs.
-    decision : {"auto", "argmax", "optimal"}
-        How the kept rows are predicted.
 
     Returns
     -------
-    WindowChoice or None
+    Window or None
         None where no value is defined.
 
     Notes
@@ -117,27 +95,18 @@ def most_valuable_window(
     Exact up to 4096 distinct probabilities; beyond, the best of the windows between 1024
     boundaries, with both ends then moved to the best atoms around them.
     """
-    atoms = metric.atoms_of(summary)
     spent = abstention_costs[0] * atoms.below.negative + abstention_costs[1] * atoms.below.positive
     spent /= atoms.total
 
     def worth(values: FloatArray, windows: Windows) -> FloatArray:
-        gain: FloatArray = value_of_metric * values - (spent[windows.ends] - spent[windows.starts])
-        return gain
+        return np.asarray(value_of_metric * values - (spent[windows.ends] - spent[windows.starts]))
 
     boundaries = even_boundaries(atoms, EXACT_ATOMS, COARSE_BOUNDARIES)
     best = _most_worth(metric, atoms, _pairs(boundaries, boundaries), worth)
     if best is not None and len(atoms) > EXACT_ATOMS:
         around = [_neighbourhood(boundaries, end) for end in (best.start, best.end)]
         best = _most_worth(metric, atoms, _pairs(*around), worth)
-    return best and _as_choice(metric, atoms, best, decision)
-
-
-def _as_choice(
-    metric: RankingMetric, atoms: Atoms, window: _Window, decision: Decision
-) -> WindowChoice:
-    choice = metric.as_choice(atoms, window.start, window.end, decision)
-    return WindowChoice(choice, window.value, window.weight / atoms.total)
+    return best
 
 
 def even_boundaries(atoms: Atoms, exact: int, parts: int) -> IntArray:
@@ -169,7 +138,7 @@ def _pairs(starts: IntArray, ends: IntArray) -> Iterator[Windows]:
 
 def _most_worth(
     metric: RankingMetric, atoms: Atoms, blocks: Iterator[Windows], worth: Objective
-) -> _Window | None:
+) -> Window | None:
     best, highest = None, -np.inf
     for windows in blocks:
         if not len(windows.starts):
@@ -184,9 +153,9 @@ def _most_worth(
 
 def _lightest(
     metric: RankingMetric, atoms: Atoms, boundaries: IntArray, target: float
-) -> tuple[_Window | None, _Window | None]:
-    found: _Window | None = None
-    best: _Window | None = None
+) -> tuple[Window | None, Window | None]:
+    found: Window | None = None
+    best: Window | None = None
     total = atoms.weight_below
     slack = WEIGHT_TOLERANCE * total[-1]
     for windows in _pairs(boundaries, boundaries):
@@ -209,19 +178,19 @@ def _lightest(
     return found, None if found is not None else best
 
 
-def _better(candidate: _Window, found: _Window, slack: float) -> bool:
+def _better(candidate: Window, found: Window, slack: float) -> bool:
     if candidate.weight < found.weight - slack:
         return True
     return candidate.weight <= found.weight + slack and candidate.value > found.value
 
 
-def _window(atoms: Atoms, windows: Windows, k: int, values: FloatArray) -> _Window:
+def _window(atoms: Atoms, windows: Windows, k: int, values: FloatArray) -> Window:
     start, end = int(windows.starts[k]), int(windows.ends[k])
     total = atoms.weight_below
-    return _Window(start, end, float(values[k]), float(total[end] - total[start]))
+    return Window(start, end, float(values[k]), float(total[end] - total[start]))
 
 
-def _shortened(metric: RankingMetric, atoms: Atoms, found: _Window, target: float) -> _Window:
+def _shortened(metric: RankingMetric, atoms: Atoms, found: Window, target: float) -> Window:
     """Lower the weight of a window as long as some window of that weight reaches the target."""
     total = atoms.weight_below
     low, high = max(0.0, found.weight - 2 * total[-1] / COARSE_BOUNDARIES), found.weight
