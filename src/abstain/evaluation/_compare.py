@@ -233,7 +233,7 @@ def compare(
     if not allowed:
         raise ValueError("`budgets` is empty; pass at least one, such as 0.1.")
     check_whole(repeats, name="repeats", least=1, most=MOST_REPEATS)
-    ways = {name: _parameters(way) for name, way in _named(methods).items()}
+    ways = _settings(methods)
     named = {"": datasets} if isinstance(datasets, Dataset) else datasets
     if not isinstance(named, Mapping) or not named:
         raise TypeError("`datasets` must be a Dataset, or a mapping of names to them.")
@@ -250,30 +250,28 @@ def compare(
     return _table(values, chosen, level, procedure)
 
 
-def _named(methods: Sequence[str] | Mapping[str, MethodLike]) -> dict[str, MethodLike]:
+def _settings(methods: Sequence[str] | Mapping[str, MethodLike]) -> dict[str, dict[str, Any]]:
+    """Return the parameters of Abstainer that each method stands for, by its name."""
     if isinstance(methods, str):
         raise TypeError("`methods` must be a sequence of names or a mapping; got a single name.")
-    if not isinstance(methods, Mapping) and not (
-        isinstance(methods, Iterable) and all(isinstance(name, str) for name in methods)
-    ):
-        raise TypeError("`methods` must be a sequence of names or a mapping.")
-    named: dict[str, MethodLike] = (
-        dict(methods) if isinstance(methods, Mapping) else {name: name for name in methods}
-    )
+    named: Any = methods
+    if not isinstance(methods, Mapping):
+        if not (isinstance(methods, Iterable) and all(isinstance(one, str) for one in methods)):
+            raise TypeError("`methods` must be a sequence of names or a mapping.")
+        named = {name: name for name in methods}
     if not named:
         raise ValueError("`methods` is empty; pass at least one, such as 'delta-metric'.")
-    return named
+    return {name: _parameters(method) for name, method in named.items()}
 
 
 def _parameters(method: MethodLike) -> dict[str, Any]:
-    """Return the parameters of Abstainer that a method stands for."""
-    if not isinstance(method, str | Mapping) and not callable(method):
+    if isinstance(method, Mapping):
+        return dict(method)
+    if not isinstance(method, str) and not callable(method):
         raise TypeError(
             f"`methods` must be names of scores, functions or parameters of Abstainer; got "
             f"{type(method).__name__}."
         )
-    if isinstance(method, Mapping):
-        return dict(method)
     return {} if method == DELTA_METRIC else {"score": method, "decision": "argmax"}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import starmap
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,20 +15,16 @@ from abstain import metrics as metric_registry
 from abstain._display import block, next_steps, sentence, table
 from abstain._inputs import (
     ClassOrder,
-    IntArray,
     Mask,
-    check_labels,
     check_level,
     check_sample_weight,
     group_names,
-    label_array,
     to_native_frame,
 )
 from abstain._numerics import aligned, plain, progress
 from abstain.decisions import Decisions, check_decisions
 from abstain.estimation import LEVEL, EstimatedValue
 from abstain.evaluation._groups import (
-    first_names,
     group_rows,
     grouping,
     label_of,
@@ -51,7 +47,6 @@ from abstain.evaluation._selected import (
     selected_tables,
 )
 from abstain.evaluation._team import TeamResult, team_results
-from abstain.exceptions import AssumptionWarning, warn_user
 from abstain.metrics import SHARES, CellShare, Metric
 from abstain.team import opinions_by_name
 
@@ -88,6 +83,15 @@ class Realised:
     kept_interval: tuple[float, float] = _NOT_DEFINED
     withheld_interval: tuple[float, float] = _NOT_DEFINED
     level: float = LEVEL
+
+    @property
+    def parts(self) -> list[tuple[float, tuple[float, float]]]:
+        """The values of all, of the kept and of the withheld rows, each with its interval."""
+        values, ends = (
+            (self.all, self.kept, self.withheld),
+            (self.all_interval, self.kept_interval),
+        )
+        return [*zip(values, (*ends, self.withheld_interval), strict=True)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -302,12 +306,11 @@ class Evaluation:
         """Return what the rule's own predictions were worth, and what had been estimated."""
         rows, said = [], self.estimated_at_threshold
         for name, found in self.at_threshold.items():
-            parts = [(found.all, found.all_interval), (found.kept, found.kept_interval)]
             after = EstimatedValue.undefined(found.level)
             if said is not None:
                 after = (said.missed if name == "missed" else said.shares[name]).after
             write = count_in_words if name == "missed" else words.estimate
-            cells = starmap(write, [*parts, (after.value, after.interval)])
+            cells = starmap(write, [*found.parts[:2], (after.value, after.interval)])
             rows.append([SHARES_IN_WORDS.get(name, name), *cells])
         return rows
 
@@ -412,50 +415,30 @@ def evaluate(
     True
     """
     check_decisions(decisions)
-    n, back = len(decisions), None
     if sample_weight is not None:
-        weight = check_sample_weight(sample_weight, n_rows=n)
+        weight = check_sample_weight(sample_weight, n_rows=len(decisions))
         decisions = replace(decisions, sample_weight=weight)
     if opinions is not None:
-        by_name = opinions_by_name(opinions, decisions.classes, n, "opinions")
+        by_name = opinions_by_name(opinions, decisions.classes, len(decisions), "opinions")
         decisions = replace(decisions, opinions=by_name)
-    if selected is not None and selected is not False:
-        back = SelectedRows.of(decisions, y_true, selected)
-    codes = _all_codes(decisions, y_true) if back is None else back.codes
-    own = decisions.metric
-    more = metric_registry.get_several(metrics)
-    order = ClassOrder(decisions.classes, decisions.classes, decisions.positive)
-    for metric in more:
-        metric.check_n_classes(len(decisions.classes))
-        if metric.of_positive:
-            order.need_positive(f"`metrics` {metric.name!r} is of the positive class")
-    chosen = {metric.name: metric for metric in (own, *more)}
-    scored, at = decisions.scored, decisions.scored_at
+    n, at, scored = len(decisions), decisions.scored_at, decisions.scored
+    back, chosen = SelectedRows.of(decisions, y_true, selected), _chosen(decisions, metrics)
     level = decisions.level if level is None else check_level(level)
-    predicted, stands_for = np.isin(np.arange(n), at), None
-    if back is not None:
-        predicted, stands_for = predicted & back.labelled, back.stands_for
-    judged = JudgedRows(
-        codes, decisions.proba, decisions.columns, decisions.sample_weight, stands_for
-    )
-    judge = _Judge(decisions, judged, predicted, level)
-    everyone = np.ones(n, dtype=bool)
-    shares = () if decisions.positive is None else SHARES
-    parts = [(None, everyone), *group_rows(groups, n)]
-    steps = [(label, metric, rows) for label, rows in parts for metric in chosen.values()]
+    judge = _Judge.of(decisions, back, level)
+    parts = [(None, np.ones(n, dtype=bool)), *group_rows(groups, n)]
     found: dict[Any, dict[str, Realised]] = {label: {} for label, _ in parts}
+    steps = [(label, metric, rows) for label, rows in parts for metric in chosen.values()]
     for label, metric, rows in progress(steps, "evaluate"):
         found[label][metric.name] = judge.realised(metric, rows)
-    told = everyone if back is None else back.labelled
-    small = sparse_parts([(label, part & told) for label, part in parts], codes, decisions.classes)
-    if small:
-        warn_user(
-            f"Too few rows to say much: {first_names(small)}. Read the intervals, or label more "
-            f"rows.",
-            AssumptionWarning,
-        )
-    point = operating_point(decisions) if decisions.metric.known else None
-    said = None if back is None else SelectiveJudge(decisions, back, level)
+    told = back.labelled
+    small = sparse_parts(
+        [(label, part & told) for label, part in parts], back.codes, decisions.classes
+    )
+    own, team = decisions.metric, None
+    if decisions.opinions is not None or own.of_team:
+        team = team_results(decisions, back.codes, chosen, level)
+    point = operating_point(decisions) if own.known else None
+    said = None if back.probability is None else SelectiveJudge(decisions, back, level)
     return Evaluation(
         metric=own.name,
         realised=found.pop(None),
@@ -463,34 +446,32 @@ def evaluate(
         estimated_before=decisions.estimate.before,
         estimated_after=decisions.estimate.after,
         risk_coverage=risk_coverage(
-            (codes[at] != scored.columns).astype(np.float64)[told[at]],
+            (back.codes[at] != scored.columns).astype(np.float64)[told[at]],
             scored.priority[told[at]],
-            sample_weight=judged.total_weight(at[told[at]]),
+            sample_weight=judge.rows.total_weight(at[told[at]]),
         ),
         small=small,
         positive=decisions.positive,
-        at_threshold={name: judge.at_threshold(name) for name in shares},
+        at_threshold={} if decisions.positive is None else judge.at_threshold(),
         estimated_at_threshold=point,
-        selected={}
-        if said is None
-        else {name: said.estimates(one) for name, one in chosen.items()},
+        selected={} if said is None else {name: said.estimates(chosen[name]) for name in chosen},
         promises={} if said is None else said.promises(point),
-        team=team_results(decisions, codes, chosen, level)
-        if decisions.opinions is not None or own.of_team
-        else None,
+        team=team,
         of_team=own.of_team,
     )
 
 
-def _all_codes(decisions: Decisions, y_true: ArrayLike) -> IntArray:
-    """Return the column of the label of every row."""
-    labels, n = label_array(y_true, "y_true"), len(decisions)
-    if decisions.rows is not None and len(labels) != n:
-        raise ValueError(
-            f"`y_true` must have one label per row that is left; {len(labels)} "
-            f"labels, {n} rows, as others were dropped. Pass y_true[decisions.rows]."
-        )
-    return check_labels(labels, classes=decisions.classes, n_rows=n, name="y_true")
+def _chosen(
+    decisions: Decisions, metrics: Metric | str | Sequence[Metric | str]
+) -> dict[str, Metric]:
+    """Return the metric of the decisions and more, by name; raise where one is not for them."""
+    more = metric_registry.get_several(metrics)
+    order = ClassOrder(decisions.classes, decisions.classes, decisions.positive)
+    for metric in more:
+        metric.check_n_classes(len(decisions.classes))
+        if metric.of_positive:
+            order.need_positive(f"`metrics` {metric.name!r} is of the positive class")
+    return {metric.name: metric for metric in (decisions.metric, *more)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -503,54 +484,44 @@ class _Judge:
     predicted: Mask
     level: float
 
+    @classmethod
+    def of(cls, decisions: Decisions, back: SelectedRows, level: float) -> Self:
+        """Take decisions with the labels that came back."""
+        weight, columns = decisions.sample_weight, decisions.columns
+        rows = JudgedRows(back.codes, decisions.proba, columns, weight, back.stands_for)
+        predicted = np.isin(np.arange(len(decisions)), decisions.scored_at) & back.labelled
+        return cls(decisions, rows, predicted, level)
+
     def realised(self, metric: Metric, rows: Mask) -> Realised:
-        withheld, weight = self.decisions.abstain, self.decisions.sample_weight
-        counts = np.ones(int(rows.sum())) if weight is None else weight[rows]
+        withheld, counts = self.decisions.abstain, self.rows.counts[rows]
         # Rows that count for nothing, all of them, have no share and no metric.
         share = np.average(withheld[rows], weights=counts) if counts.any() else np.nan
         predicted = rows & self.predicted
         parts = (predicted, predicted & ~withheld, predicted & withheld)
         everyone, kept, out = (self._judged(metric, part) for part in parts)
-        return Realised(
-            n=int(rows.sum()),
-            abstention_rate=float(share),
-            all=everyone[0],
-            kept=kept[0],
-            withheld=out[0],
-            all_interval=everyone[1],
-            kept_interval=kept[1],
-            withheld_interval=out[1],
-            level=self.level,
-        )
+        values, ends = (everyone[0], kept[0], out[0]), (everyone[1], kept[1], out[1])
+        return Realised(int(rows.sum()), float(share), *values, *ends, self.level)
 
-    def at_threshold(self, share: str) -> Realised:
-        """Return a share of the predictions as they were made; of the missed, their number."""
-        everyone = np.ones(len(self.predicted), dtype=bool)
-        found = self.realised(CellShare(share), everyone)
-        if share != "missed":
-            return found
-        withheld, weight = self.decisions.abstain, self.rows.total_weight(everyone)
+    def at_threshold(self) -> dict[str, Realised]:
+        """Return each share of the predictions as they were made; of the missed, their number."""
+        everyone, withheld = np.ones(len(self.predicted), dtype=bool), self.decisions.abstain
+        found = {share: self.realised(CellShare(share), everyone) for share in SHARES}
+        weight, missed = self.rows.total_weight(everyone), found["missed"]
         counts = np.where(self.predicted, 1.0 if weight is None else weight, 0.0)
-        sizes = {"all": everyone, "kept": ~withheld, "withheld": withheld}
-        changes: dict[str, Any] = {}
-        for name, rows in sizes.items():
+        numbers: dict[str, Any] = {}
+        for name, rows in {"all": everyone, "kept": ~withheld, "withheld": withheld}.items():
             size = float(counts[rows].sum())
-            low, high = getattr(found, f"{name}_interval")
-            changes |= {name: size * getattr(found, name)}
-            changes |= {f"{name}_interval": (size * low, size * high)}
-        return replace(found, **changes)
+            low, high = getattr(missed, f"{name}_interval")
+            numbers |= {name: size * getattr(missed, name)}
+            numbers |= {f"{name}_interval": (size * low, size * high)}
+        return found | {"missed": replace(missed, **numbers)}
 
     def _judged(self, metric: Metric, rows: Mask) -> tuple[float, tuple[float, float]]:
         """Return the metric of some rows, and where that of all rows of their kind lies."""
-        weight = None if self.rows.weight is None else self.rows.weight[rows]
-        if not (rows if weight is None else weight).any():
+        part, seed = self.rows.only(rows), self.decisions.seed
+        if not part.counts.any():
             return float("nan"), _NOT_DEFINED
-        whole = self.rows
-        stands = None if whole.stands_for is None else whole.stands_for[rows]
-        part = JudgedRows(
-            whole.codes[rows], whole.proba[rows], whole.prediction[rows], weight, stands
-        )
-        value, seed = part.value(metric), self.decisions.seed
+        value = part.value(metric)
         return value, realised_interval(metric, value, part, level=self.level, seed=seed)
 
 
@@ -594,14 +565,9 @@ def _team_row(name: str, found: TeamResult) -> list[str]:
 
 
 def _cells(name: str, found: Realised) -> list[str]:
-    parts = (
-        (found.all, found.all_interval),
-        (found.kept, found.kept_interval),
-        (found.withheld, found.withheld_interval),
-    )
     return [
         name,
         f"{found.n:,}",
         words.share(found.abstention_rate),
-        *(words.estimate(value, interval) for value, interval in parts),
+        *starmap(words.estimate, found.parts),
     ]

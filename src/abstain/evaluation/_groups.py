@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abstain._inputs import Mask, group_codes
+from abstain.exceptions import AssumptionWarning, warn_user
 
 # Figures of fewer rows, or of fewer rows of a class, are guesses.
 _FEW_ROWS = 30
@@ -51,7 +52,7 @@ def _rows_by_label(groups: Any, n: int, name: str) -> list[tuple[Any, Mask]]:
 def sparse_parts(
     parts: list[tuple[Any, Mask]], codes: NDArray[np.intp], classes: NDArray[Any]
 ) -> tuple[str, ...]:
-    """Say of which parts there are too few rows, or too few of a class."""
+    """Say, and warn, of which parts there are too few rows, or too few of a class."""
     found = []
     for label, rows in parts:
         where = (
@@ -64,14 +65,15 @@ def sparse_parts(
             few = [f"fewer than {_FEW_OF_A_CLASS} of {len(few)} of {len(classes)} classes"]
         if n < _FEW_ROWS or few:
             found.append(f"{where} ({', '.join([f'{n:,} rows', *few])})")
+    if found:
+        more = len(found) - _MOST_NAMED
+        rest = f", and {more} more" if more > 0 else ""
+        warn_user(
+            f"Too few rows to say much: {', '.join(found[:_MOST_NAMED])}{rest}. Read the "
+            f"intervals, or label more rows.",
+            AssumptionWarning,
+        )
     return tuple(found)
-
-
-def first_names(named: tuple[str, ...]) -> str:
-    """Return some names, and how many more there are."""
-    more = len(named) - _MOST_NAMED
-    some = ", ".join(named[:_MOST_NAMED])
-    return some if more <= 0 else f"{some}, and {more} more"
 
 
 def grouping(label: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from abstain._inputs import FloatArray, IntArray
+from abstain._inputs import FloatArray, IntArray, Mask
 from abstain._numerics import gamma_draws
 from abstain.metrics import Metric
 from abstain.summaries import RowSummary
@@ -56,6 +56,15 @@ class JudgedRows:
             self.codes, self.proba, prediction=self.prediction, sample_weight=self.total_weight()
         )
 
+    def only(self, rows: Mask) -> JudgedRows:
+        """Return some of the rows."""
+        weight, stands = (
+            None if one is None else one[rows] for one in (self.weight, self.stands_for)
+        )
+        return JudgedRows(
+            self.codes[rows], self.proba[rows], self.prediction[rows], weight, stands
+        )
+
     def with_surprises(self) -> JudgedRows:
         """Return the rows with half a row of each class added that turned out otherwise."""
         some, others, mass = _surprises(self.codes, self.proba)
@@ -75,8 +84,7 @@ class JudgedRows:
         """Return what the rows count as they are, and then in each of so many draws."""
         counts, stands = self.counts, 1.0 if self.stands_for is None else self.stands_for
         drawn = gamma_draws(counts, n_draws, np.random.default_rng(seed))
-        weights: FloatArray = np.vstack([counts, drawn]) * stands
-        return weights
+        return np.asarray(np.vstack([counts, drawn]) * stands)
 
 
 def realised_interval(

@@ -139,8 +139,7 @@ def _shared(loss: FloatArray, score: FloatArray, weight: FloatArray) -> FloatArr
     group = np.cumsum(np.append(True, score[1:] != score[:-1])) - 1
     total = np.bincount(group, weights=weight)
     mean: FloatArray = np.bincount(group, weights=weight * loss) / np.where(total > 0, total, 1.0)
-    shared: FloatArray = mean[group]
-    return shared
+    return np.asarray(mean[group])
 
 
 def _aurc(loss: FloatArray, weight: FloatArray) -> float:

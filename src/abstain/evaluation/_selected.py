@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from abstain import _words as words
-from abstain._inputs import FloatArray, IntArray, Mask, known_codes
+from abstain._inputs import FloatArray, IntArray, Mask, check_labels, known_codes, label_array
 from abstain._numerics import gamma_draws
 from abstain.audit import check_label_probability
 from abstain.decisions import Decisions
@@ -92,16 +92,19 @@ class SelectedRows:
     ----------
     codes : ndarray of shape (n,)
         The column of each label; -1 where there is none, or none that may be counted.
-    probability : ndarray of shape (n,)
+    probability : ndarray of shape (n,) or None
+        None where all rows have a label.
     """
 
     codes: IntArray
-    probability: FloatArray
+    probability: FloatArray | None
 
     @classmethod
     def of(cls, decisions: Decisions, y_true: ArrayLike, selected: Any) -> SelectedRows:
-        """Take what came back, and leave out what nobody had drawn."""
+        """Take what came back, and leave out what nobody had drawn; or labels of all rows."""
         n = len(decisions)
+        if selected is None or selected is False:
+            return cls(_all_codes(decisions, y_true), None)
         codes = known_codes(y_true, decisions.classes, n, name="y_true")
         if codes is None:
             raise ArgumentError("`y_true` has no label at all.", "y_true")
@@ -141,10 +144,23 @@ class SelectedRows:
         return self.codes >= 0
 
     @property
-    def stands_for(self) -> FloatArray:
-        """How many rows each stands for; none where it has no label."""
+    def stands_for(self) -> FloatArray | None:
+        """How many rows each stands for, none where it has no label; None for themselves."""
+        if self.probability is None:
+            return None
         some = np.where(self.labelled, self.probability, 1.0)
         return np.where(self.labelled, 1 / some, 0.0)
+
+
+def _all_codes(decisions: Decisions, y_true: ArrayLike) -> IntArray:
+    """Return the column of the label of every row."""
+    labels, n = label_array(y_true, "y_true"), len(decisions)
+    if decisions.rows is not None and len(labels) != n:
+        raise ValueError(
+            f"`y_true` must have one label per row that is left; {len(labels)} "
+            f"labels, {n} rows, as others were dropped. Pass y_true[decisions.rows]."
+        )
+    return check_labels(labels, classes=decisions.classes, n_rows=n, name="y_true")
 
 
 def _as_drawn(
@@ -240,8 +256,11 @@ class SelectiveJudge:
 
     def _weights(self) -> FloatArray:
         weight = self.decisions.scored.sample_weight
-        stands = self.rows.stands_for[self.decisions.scored_at]
-        return stands if weight is None else stands * weight
+        return self._stands_for if weight is None else self._stands_for * weight
+
+    @property
+    def _stands_for(self) -> FloatArray:
+        return np.asarray(self.rows.stands_for)[self.decisions.scored_at]
 
     def _estimate(
         self, metric: Metric, proba: FloatArray, columns: IntArray, out: Mask
@@ -255,7 +274,7 @@ class SelectiveJudge:
             proba[told],
             columns[told],
             None if weight is None else weight[told],
-            self.rows.stands_for[at][told],
+            self._stands_for[told],
         )
         heavy = None if weight is None else weight[kept]
         everyone = RowSummary(np.ascontiguousarray(proba[kept]), heavy)

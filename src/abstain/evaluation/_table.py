@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from abstain._display import block, sentence, table
-from abstain._numerics import plain
+from abstain._numerics import aligned, plain
 
 _LATEX = {
     **{sign: f"\\{sign}" for sign in "%_&#${}"},
@@ -82,12 +82,7 @@ class ResultTable:
 
     def to_text(self) -> str:
         """Return the table for a terminal; ``*`` marks the best of a column."""
-        lines = self._grid("{}*")
-        widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
-        rows = [
-            "  ".join(part.ljust(width) for part, width in zip(line, widths, strict=True)).rstrip()
-            for line in lines
-        ]
+        rows = aligned(self._grid("{}*"))
         n_head = len(self.column_names)
         body = [*rows[:n_head], "-" * max(map(len, rows)), *rows[n_head:]]
         return "\n".join(([self.title, ""] if self.title else []) + body)
