@@ -7,8 +7,8 @@ datasets are the authors' own: their published notebook fixes every seed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from abstain._inputs import FloatArray
 from abstain.metrics import AUROC, RankingMetric, SensitivityAtSpecificity
-from abstain.paper._experiment import Options, new_figure
+from abstain.paper._experiment import Options, Result, new_figure
 
 REPEATS = 100
 N_EXAMPLES = 1000
@@ -30,7 +30,7 @@ LABEL_SEED = 1
 
 
 @dataclass(frozen=True, eq=False)
-class Agreement:
+class Agreement(Result):
     """Correlations between sampled and deterministic abstention scores, one per dataset.
 
     The score of an example is the highest value of the windows that withhold it.
@@ -92,9 +92,8 @@ class Agreement:
         ]
         return "\n".join(lines)
 
-    def save_figures(self, folder: Path) -> list[Path]:
-        """Write the two histograms of correlations."""
-        paths = []
+    def figures(self) -> Iterator[tuple[str, Any]]:
+        """Draw the two histograms of correlations."""
         for name in ("spearman", "pearson"):
             figure = new_figure(5, 3.2)
             ax = figure.add_subplot()
@@ -102,10 +101,7 @@ class Agreement:
             ax.set_xlabel(f"{name.capitalize()} correlation")
             ax.set_ylabel("simulated datasets")
             ax.set_title(f"{self.metric}: sampled against deterministic", fontsize="medium")
-            stem = self.metric.partition("@")[0]
-            paths.append(folder / f"{stem}-agreement-{name}.png")
-            figure.savefig(paths[-1], dpi=150)
-        return paths
+            yield f"{self.metric.partition('@')[0]}-agreement-{name}", figure
 
 
 def auroc_agreement(options: Options) -> Agreement:
@@ -142,8 +138,7 @@ def _sampled_values(metric: RankingMetric, p: FloatArray) -> FloatArray:
     for _ in range(N_SAMPLES):
         labels = (rng.random_sample(N_EXAMPLES) < ordered).astype(np.intp)
         total = total + metric.observed_window_values(labels, ordered, WITHHELD)
-    smoothed: FloatArray = savgol_filter(total / N_SAMPLES, *SMOOTHING, mode="nearest")
-    return smoothed
+    return np.asarray(savgol_filter(total / N_SAMPLES, *SMOOTHING, mode="nearest"))
 
 
 def _scores(values: FloatArray) -> FloatArray:
@@ -151,8 +146,7 @@ def _scores(values: FloatArray) -> FloatArray:
     from numpy.lib.stride_tricks import sliding_window_view
 
     padded = np.pad(values, WITHHELD - 1, constant_values=-np.inf)
-    scores: FloatArray = sliding_window_view(padded, WITHHELD).max(axis=1)
-    return scores
+    return np.asarray(sliding_window_view(padded, WITHHELD).max(axis=1))
 
 
 def _dataset(rng: np.random.RandomState) -> FloatArray:
@@ -177,8 +171,7 @@ def _dataset(rng: np.random.RandomState) -> FloatArray:
         + ((score - mean_negative) / sd_negative) ** 2 / 2
         - ((score - mean_positive) / sd_positive) ** 2 / 2
     )
-    proba: FloatArray = expit(log_odds)
-    return proba
+    return np.asarray(expit(log_odds))
 
 
 def _summary(correlations: FloatArray) -> dict[str, float]:

@@ -8,10 +8,11 @@ predictions are not at hand, and none of its figures is the paper's.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import log_softmax, softmax
@@ -67,20 +68,29 @@ class Options:
     simulated: bool = False
 
 
-class Result(Protocol):
+class Result(ABC):
     """The outcome of an experiment."""
 
+    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome as plain data (what ``--json`` prints)."""
-        ...
 
+    @abstractmethod
     def to_text(self) -> str:
         """Return the outcome as a table for people."""
-        ...
+
+    def figures(self) -> Iterator[tuple[str, Any]]:
+        """Draw the experiment's figures, if it has any, each with its name."""
+        yield from ()
 
     def save_figures(self, folder: Path) -> list[Path]:
-        """Write the experiment's figures, if it has any, and return their paths."""
-        ...
+        """Write the figures, and return their paths."""
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = []
+        for name, figure in self.figures():
+            paths.append(folder / f"{name}.png")
+            figure.savefig(paths[-1], dpi=150)
+        return paths
 
 
 #: A function that runs one experiment.

@@ -141,8 +141,7 @@ class _Eyes:
 
 
 def _raw(logits: FloatArray) -> FloatArray:
-    proba: FloatArray = softmax(logits, axis=1)
-    return proba
+    return np.asarray(softmax(logits, axis=1))
 
 
 def _experiment(name: str, *, mean_of_draws: bool, shifted: bool) -> TableExperiment:

@@ -9,19 +9,18 @@ against the number of label vectors M.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from abstain._files import replacing
 from abstain._inputs import FloatArray, IntArray
 from abstain.datasets import simulate_binary_normal, simulate_four_class_normal
 from abstain.evaluation import Cell, ResultTable
 from abstain.exceptions import extra
 from abstain.metrics import AUROC, Accuracy, SensitivityAtSpecificity, WeightedKappa
-from abstain.paper._experiment import Options, new_figure
+from abstain.paper._experiment import Options, Result, new_figure
 from abstain.regions import Choice
 from abstain.selection import Selection
 from abstain.summaries import RowSummary
@@ -48,7 +47,7 @@ N_SAMPLES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 @dataclass(frozen=True, eq=False)
-class Figure1:
+class Figure1(Result):
     """ROC curves after withholding for each objective, and the metrics of each.
 
     Attributes
@@ -87,7 +86,7 @@ class Figure1:
         """Return the metrics of each curve as a table; ``*`` marks the best of a column."""
         return self.table.to_text()
 
-    def save_figures(self, folder: Path) -> list[Path]:
+    def figures(self) -> Iterator[tuple[str, Any]]:
         """Draw the figure as the paper has it."""
         figure = new_figure(5.2, 4.8)
         axes = figure.subplots()
@@ -96,10 +95,7 @@ class Figure1:
         axes.axvline(1 - SPECIFICITY, color="black", linestyle="--", linewidth=1)
         axes.set(xlabel="1 - specificity", ylabel="sensitivity", xlim=(0, 1), ylim=(0, 1.01))
         axes.legend(loc="lower right", frameon=False)
-        path = folder / "figure1.png"
-        with replacing(path) as temporary:
-            figure.savefig(temporary, format="png", dpi=150)
-        return [path]
+        yield "figure1", figure
 
 
 def figure1(options: Options) -> Figure1:
@@ -150,7 +146,7 @@ def _roc(y: IntArray, p: FloatArray) -> Curve:
 
 
 @dataclass(frozen=True, eq=False)
-class KappaConvergence:
+class KappaConvergence(Result):
     """The differences found.
 
     Attributes
@@ -195,8 +191,8 @@ class KappaConvergence:
         lines += ["", f"The difference falls as M to the power {self.rate:.2f}."]
         return "\n".join(lines)
 
-    def save_figures(self, folder: Path) -> list[Path]:
-        """Write the paper's figure and return its path."""
+    def figures(self) -> Iterator[tuple[str, Any]]:
+        """Draw the paper's figure."""
         figure = new_figure(5.2, 4.2)
         axes = figure.subplots()
         mean = self.differences.mean(axis=0)
@@ -206,14 +202,10 @@ class KappaConvergence:
         axes.loglog(
             self.n_samples, guide, color="#4D4D4D", linestyle="--", label="one over the root of M"
         )
-        axes.set_xlabel("Label vectors M")
-        axes.set_ylabel("Mean absolute difference in kappa")
+        axes.set(xlabel="Label vectors M", ylabel="Mean absolute difference in kappa")
         axes.set_title("Monte-Carlo against deterministic kappa")
         axes.legend(frameon=False)
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / "kappa-convergence.png"
-        figure.savefig(path, dpi=150)
-        return [path]
+        yield "kappa-convergence", figure
 
 
 def kappa_convergence(options: Options) -> KappaConvergence:

@@ -23,6 +23,7 @@ from abstain.paper._experiment import (
     Options,
     Printed,
     Published,
+    Result,
     data_folder,
     read_published,
     write_stand_in,
@@ -37,7 +38,7 @@ Column = tuple[str, float]
 
 
 @dataclass(frozen=True)
-class TableResult:
+class TableResult(Result):
     """A table of the paper, rerun.
 
     Parameters
@@ -79,10 +80,6 @@ class TableResult:
     def to_markdown(self) -> str:
         """Return the outcome as a Markdown table."""
         return f"{self.table.to_markdown()}\n\n{self._legend().replace('* best', 'bold: best')}"
-
-    def save_figures(self, folder: Path) -> list[Path]:
-        """Write nothing: a table has no figures."""
-        return []
 
     def _legend(self) -> str:
         known = any(cell.reference is not None for cell in self.table.cells)
