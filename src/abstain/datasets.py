@@ -95,14 +95,9 @@ def simulate_binary_normal(
     ((1000,), (1000, 2))
     """
     rate = check_fraction(positive_rate, name="positive_rate")
-    mean = [
-        check_number(mean_negative, name="mean_negative"),
-        check_number(mean_positive, name="mean_positive"),
-    ]
-    sd = [
-        check_number(sd_negative, name="sd_negative"),
-        check_number(sd_positive, name="sd_positive"),
-    ]
+    given = {"negative": (mean_negative, sd_negative), "positive": (mean_positive, sd_positive)}
+    mean = [check_number(one, name=f"mean_{side}") for side, (one, _) in given.items()]
+    sd = [check_number(one, name=f"sd_{side}") for side, (_, one) in given.items()]
     return _simulate(n_samples, [1 - rate, rate], mean, sd, random_state)
 
 
@@ -168,8 +163,7 @@ def _posterior(
         joint = np.log(prior / sd) - 0.5 * ((scores[:, None] - mean) / sd) ** 2
     joint -= joint.max(axis=1, keepdims=True)
     likelihood = np.exp(joint)
-    posterior: FloatArray = likelihood / likelihood.sum(axis=1, keepdims=True)
-    return posterior
+    return np.asarray(likelihood / likelihood.sum(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True, eq=False)

@@ -263,8 +263,7 @@ def check_priors(priors: ArrayLike, *, n_classes: int, name: str = "priors") -> 
         raise ArgumentError(
             f"`{name}` must be at least 0 and sum to 1; got {array.tolist()}.", name
         )
-    result: FloatArray = array / array.sum()
-    return result
+    return np.asarray(array / array.sum())
 
 
 def check_penalties(

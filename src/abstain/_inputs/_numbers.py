@@ -71,60 +71,51 @@ def whole_rows(share: float) -> int:
 
 def check_count(value: int, *, name: str) -> int:
     """Return a whole number of rows, at least 0."""
-    if not is_whole(value) or value < 0:
-        raise ArgumentError(
-            f"`{name}` must be a number of rows, 0 or more; got {shown(value)}.", name
-        )
-    return int(value)
+    fits = is_whole(value) and value >= 0
+    return int(_fitting(value, name, fits, "a number of rows, 0 or more"))
 
 
 def check_whole(value: Any, *, name: str, least: int = 1, most: int) -> int:
     """Return a whole number in a range, such as one that says how much to compute."""
-    if not is_whole(value) or value < least:
-        raise ArgumentError(
-            f"`{name}` must be a whole number of at least {least}; got {shown(value)}.", name
-        )
-    if value > most:
-        raise ArgumentError(f"`{name}` must be at most {most:,}; got {shown(value)}.", name)
-    return int(value)
+    fits = is_whole(value) and value >= least
+    _fitting(value, name, fits, f"a whole number of at least {least}")
+    return int(_fitting(value, name, value <= most, f"at most {most:,}"))
 
 
 def check_capacity(capacity: Any) -> float:
     """Return the largest weight that may be withheld, at least 0."""
     value = number(capacity, "capacity")
-    if not value >= 0:
-        raise ArgumentError(
-            f"`capacity` must be at least 0, the largest weight that may be withheld; got "
-            f"{shown(capacity)}.",
-            "capacity",
-        )
+    rule = "at least 0, the largest weight that may be withheld"
+    _fitting(capacity, "capacity", value >= 0, rule)
     return value
 
 
 def check_number(value: float, *, name: str) -> float:
     """Return a finite number."""
     found = number(value, name)
-    if not math.isfinite(found):
-        raise ArgumentError(f"`{name}` must be finite; got {shown(value)}.", name)
+    _fitting(value, name, math.isfinite(found), "finite")
     return found
 
 
 def check_fraction(value: float, *, name: str) -> float:
     """Return a number in [0, 1]."""
     found = number(value, name)
-    if not 0 <= found <= 1:
-        raise ArgumentError(f"`{name}` must be in [0, 1]; got {shown(value)}.", name)
+    _fitting(value, name, 0 <= found <= 1, "in [0, 1]")
     return found
 
 
 def check_level(value: float) -> float:
     """Return how often an interval is to hold, a number in (0, 1)."""
     found = number(value, "level")
-    if not 0 < found < 1:
-        raise ArgumentError(
-            f"`level` must be in (0, 1), such as 0.9; got {shown(value)}.", "level"
-        )
+    _fitting(value, "level", 0 < found < 1, "in (0, 1), such as 0.9")
     return found
+
+
+def _fitting(value: Any, name: str, fits: bool, rule: str) -> Any:
+    """Return a value that is what it must be, or say what that is."""
+    if not fits:
+        raise ArgumentError(f"`{name}` must be {rule}; got {shown(value)}.", name)
+    return value
 
 
 def check_seed(random_state: Any, *, name: str = "random_state") -> int:
