@@ -100,6 +100,9 @@ def _in_question(
     """
     if metric.resolved(decision) != "auto" or isinstance(rule, Argmax):
         return False
+    if metric.of_team:
+        # The rows that the model keeps cannot judge what predicts after opinions as well.
+        return False
     return not labelled.edges.size
 
 
