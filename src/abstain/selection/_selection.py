@@ -107,8 +107,7 @@ class Selection:
 
     def _check_goal(self) -> None:
         """Raise if there is not one goal, or a budget that caps a target."""
-        names = ("budget", "target", "cost", "arms")
-        given = [name for name in names if getattr(self, name) is not None]
+        given = self._given()
         if len(given) != 1 and given != ["budget", "target"]:
             raise ArgumentError(
                 f"Pass exactly one of `budget`, `target`, `cost`, `arms`; "
@@ -124,11 +123,20 @@ class Selection:
                 f"`score` has no part in a decision by `{given[0]}`; leave it out.", "score"
             )
 
+    def _given(self) -> list[str]:
+        names = ("budget", "target", "cost", "arms")
+        return [name for name in names if getattr(self, name) is not None]
+
     def check_stored(self, metric: Metric, n_classes: int) -> None:
         """Raise if what a policy file says does not go together; no file is opened for it.
 
         A score or a metric of its maker's need not be known yet.
         """
+        if len(self._given()) != 1 and self._given() != ["budget", "target"]:
+            raise ValueError(
+                f"`selection` must have one of budget, target, cost and arms, or a target within "
+                f"a budget; it has {len(self._given())}"
+            )
         self._check_goal()
         if self.cost is not None:
             self.cost.check_n_classes(n_classes)
