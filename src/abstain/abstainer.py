@@ -52,9 +52,9 @@ from abstain.certificates import (
 from abstain.deciding import (
     Batch,
     Given,
+    KnownRows,
     Outcome,
     Proof,
-    TimedRows,
     calibrated,
     calibrated_apart,
     check_order_kept,
@@ -280,29 +280,27 @@ class Abstainer(Parameters):
         given = read_labelled(
             scores_val, y_val, scale=self.scale, classes=classes, positive=self.positive
         )
-        rows, codes, columns = given.scores, given.codes, given.order.classes
-        weight = check_sample_weight(sample_weight, n_rows=len(codes))
+        n, columns = len(given.codes), given.order.classes
+        weight = check_sample_weight(sample_weight, n_rows=n)
         self._check_classes(metric, len(columns))
         for what in self._of_positive(metric):
             given.order.need_positive(what)
-        times = None if time is None else check_time(time, len(codes))
-        answers = self._answers(reviewer, columns, len(codes))
+        times = np.zeros(n) if time is None else check_time(time, n)
+        rows = KnownRows(given.scores, given.codes, weight, times)
+        answers = self._answers(reviewer, columns, n)
         certifying, selection = None, self._selection
         every = selection.arms is not None or bool(rates_of(metric, selection.target))
         if self._proves:
             fitting, held = split_for_certificate(
-                rows.logits, codes, classes=columns, weight=weight, apart=not every
+                rows.scores.logits, rows.codes, classes=columns, weight=weight, apart=not every
             )
-            certifying = rows.part(held), codes[held]
-            rows, codes = rows.part(fitting), codes[fitting]
-            weight = None if weight is None else weight[fitting]
-            times = None if times is None else times[fitting]
+            rows, certifying = rows.part(fitting), rows.part(held)
         lap = stopwatch()
         calibrator, labelled = calibrated(
-            self.calibration, shift.get(self.shift), rows, codes, weight, columns
+            self.calibration, shift.get(self.shift), rows.scores, rows.codes, rows.weight, columns
         )
         picked = calibrator.picked
-        found = len(codes), len(columns), picked.name, lap()
+        found = len(rows.codes), len(columns), picked.name, lap()
         _logger.info("%d rows of %d classes calibrated by %s in %.2f s", *found)
         self.metric_ = metric
         # As they came, for the report; no copy.
@@ -311,29 +309,18 @@ class Abstainer(Parameters):
         self.classes_ = columns
         self.positive_ = given.order.positive
         self.order_ = given.order
-        self._labelled = labelled
-        self.team_ = None
-        if self.team is not None:
-            self.team_ = Team.given(self.reviewer, self.team, columns)
-            if answers:
-                self.team_ = Team.measured(_with_labels(answers, labelled), self.team, columns)
-                # Of several answers the first: one reader is asked.
-                first = np.stack([*answers.values()])
-                first = first[(first >= 0).argmax(axis=0), np.arange(len(codes))]
-                self._labelled = labelled.answered(first)
-            TeamMetric(metric, self.team_)
+        self._labelled = self._answered(labelled, answers)
         self._certifying: LabelledSummary | None = None
         self._groups = None if groups is None else self._by_group(groups, len(given.codes))
-        if times is not None:
-            timed = TimedRows(rows, codes, weight, times)
+        if time is not None:
             own = self._given(self._selection)
-            self._labelled = with_drift(own, calibrator, timed, [metric]).labelled
+            self._labelled = with_drift(own, calibrator, rows, [metric]).labelled
         self._source = self._labelled.compact()
         if certifying is not None:
-            proba = both_columns(picked.compact_checked(certifying[0]))
-            self._certifying = LabelledSummary(proba, certifying[1], None)
+            proba = both_columns(picked.compact_checked(certifying.scores))
+            self._certifying = LabelledSummary(proba, certifying.codes, None)
             if every:
-                check_order_kept(certifying[0].logits, proba)
+                check_order_kept(certifying.scores.logits, proba)
         return self
 
     def decide(
@@ -397,18 +384,7 @@ class Abstainer(Parameters):
         AssumptionWarning
             If something speaks against the figures; it says what, and what to do.
         """
-        if not hasattr(self, "calibrator_"):
-            raise_not_fitted(self)
-        if (self.score == "dropout-variance") != (score_samples is not None):
-            raise ValueError(
-                '`score_samples` and score="dropout-variance" go together: pass the draws of '
-                "test-time dropout to decide(), for that score and for no other."
-            )
-        if on_device(scores) and self.team is not None:
-            raise ArgumentError(
-                "`team` is for scores in memory, not on a device; give them as an array of NumPy.",
-                "team",
-            )
+        self._check_way(scores, score_samples)
         if on_device(scores):
             from abstain.cuda import decide as decide_there
 
@@ -430,16 +406,12 @@ class Abstainer(Parameters):
         everyone, weight = roles.weights(sample_weight)
         given = self._given(self._selection if roles.nothing else self._left(roles, everyone))
         given = given.at_time(time)
-        known = None
+        chance, known = roles.left(probability), None
         if apart is not None and roles.codes is not None:
-            known = _known_labels(
-                roles, roles.codes, apart, everyone, roles.left(probability), len(self.classes_)
-            )
-        outside_score = None
-        if score_samples is not None:
-            outside_score = partial(self._variance, score_samples, roles)
+            known = _known_labels(roles, roles.codes, apart, everyone, chance, len(self.classes_))
+        outside = None if score_samples is None else partial(self._variance, score_samples, roles)
         batch = Batch.of_rows(
-            proba, weight, given.metric, given.selection, known=known, outside_score=outside_score
+            proba, weight, given.metric, given.selection, known=known, outside_score=outside
         )
         found = decide(given, batch)
         warn_of(found.assumption)
@@ -456,6 +428,21 @@ class Abstainer(Parameters):
             validation=self.validation_,
             audited=AuditedRows.of(audit, roles.n_rows, roles.rows),
         )
+
+    def _check_way(self, scores: ArrayLike, score_samples: Iterable[ArrayLike] | None) -> None:
+        """Refuse what does not go together with where the scores are."""
+        if not hasattr(self, "calibrator_"):
+            raise_not_fitted(self)
+        if (self.score == "dropout-variance") != (score_samples is not None):
+            raise ValueError(
+                '`score_samples` and score="dropout-variance" go together: pass the draws of '
+                "test-time dropout to decide(), for that score and for no other."
+            )
+        if on_device(scores) and self.team is not None:
+            raise ArgumentError(
+                "`team` is for scores in memory, not on a device; give them as an array of NumPy.",
+                "team",
+            )
 
     def summariser(self) -> Summariser:
         """Return what summarises rows as this abstainer does, small enough to send to them."""
@@ -689,6 +676,23 @@ class Abstainer(Parameters):
                 ways=[Way("Abstainer(team)", python="pass `team`")],
             )
         return opinions_by_name(reviewer, classes, n)
+
+    def _answered(
+        self, labelled: LabelledSummary, answers: dict[str, IntArray]
+    ) -> LabelledSummary:
+        """Know the team, and return labelled rows with what readers answered about them."""
+        self.team_ = None
+        if self.team is None:
+            return labelled
+        self.team_ = Team.given(self.reviewer, self.team, self.classes_)
+        if answers:
+            self.team_ = Team.measured(_with_labels(answers, labelled), self.team, self.classes_)
+            # Of several answers the first: one reader is asked.
+            every = np.stack([*answers.values()])
+            first = every[(every >= 0).argmax(axis=0), np.arange(every.shape[1])]
+            labelled = labelled.answered(first)
+        TeamMetric(self.metric_, self.team_)
+        return labelled
 
     def _check_team(self) -> None:
         if self.team is None:

@@ -37,8 +37,8 @@ from abstain._numerics import highest_of_rows, plain
 from abstain.calibration import Calibrator
 from abstain.deciding import (
     Given,
+    KnownRows,
     ShiftEvidence,
-    TimedRows,
     calibrated,
     estimate_shift,
     warn_of,
@@ -264,7 +264,7 @@ def estimate(
     proba = calibrator.picked.compact(new)
     given = Given(labelled, how, next(iter(wanted.values())), Selection(), columns, seed, level)
     if time_val is not None:
-        rows = TimedRows(source.scores, codes, weight_val, check_time(time_val, n))
+        rows = KnownRows(source.scores, codes, weight_val, check_time(time_val, n))
         given = with_drift(given, calibrator, rows, [*wanted.values()])
     given = given.at_time(time)
     evidence = estimate_shift(given, summarise(proba, weight))

@@ -12,7 +12,7 @@ from abstain.deciding._decide import decide as decide
 from abstain.deciding._doubts import warn_of as warn_of
 from abstain.deciding._doubts import warn_of_scale as warn_of_scale
 from abstain.deciding._doubts import with_undefined as with_undefined
-from abstain.deciding._drift import TimedRows as TimedRows
+from abstain.deciding._drift import KnownRows as KnownRows
 from abstain.deciding._drift import with_drift as with_drift
 from abstain.deciding._given import Given as Given
 from abstain.deciding._given import Proof as Proof

@@ -30,8 +30,8 @@ _ROWS, _FEWEST, _MOST = 100, 3, 12
 
 
 @dataclass(frozen=True, eq=False)
-class TimedRows:
-    """Labelled rows, and when each was."""
+class KnownRows:
+    """Labelled rows as they came, and when each was where that is known."""
 
     scores: CheckedScores
     codes: IntArray
@@ -57,7 +57,7 @@ class TimedRows:
 
 
 def with_drift(
-    given: Given, calibrator: Calibrator, rows: TimedRows, metrics: Sequence[Metric]
+    given: Given, calibrator: Calibrator, rows: KnownRows, metrics: Sequence[Metric]
 ) -> Given:
     """Return what decisions are made from with how far metrics wander from block to block.
 
@@ -67,7 +67,7 @@ def with_drift(
         Without.
     calibrator : Calibrator
         That of all rows; of the same kind is one of earlier rows alone.
-    rows : TimedRows
+    rows : KnownRows
         The labelled rows.
     metrics : sequence of Metric
         Those that anything will be said of.
@@ -96,8 +96,8 @@ def with_drift(
 def _tested(
     given: Given,
     calibrator: Calibrator,
-    earlier: TimedRows,
-    block: TimedRows,
+    earlier: KnownRows,
+    block: KnownRows,
     metrics: Sequence[Metric],
 ) -> list[tuple[float, float]]:
     """Return how far off the estimates of a block are, by the rows before it, and may be.
@@ -120,7 +120,7 @@ def _tested(
         return [_missed(replace(blind, metric=one), proba, block) for one in metrics]
 
 
-def _missed(given: Given, proba: FloatArray, block: TimedRows) -> tuple[float, float]:
+def _missed(given: Given, proba: FloatArray, block: KnownRows) -> tuple[float, float]:
     try:
         batch = Batch.of_rows(np.copy(proba), block.weight, given.metric, given.selection)
         found = decide(given, batch)
