@@ -24,6 +24,8 @@ from abstain.deciding._given import Given
 from abstain.deciding._outcome import Outcome
 from abstain.deciding._shift import ShiftEvidence, estimate_shift
 from abstain.estimation import Estimate, drawn_rows
+from abstain.metrics import Metric
+from abstain.shift import Assumption
 from abstain.summaries import SKETCH, BatchSummary
 
 _logger = logger("flow")
@@ -64,28 +66,17 @@ def decide(given: Given, batch: Batch) -> Outcome:
         chosen = off_edges(nobody, choose(nobody, shift, now, batch), now, batch, points)
         estimate, more = _estimated(nobody, shift, now, chosen, batch)
         doubts += more
-    choice, withheld = chosen.choice, chosen.withheld
-    _logger.info(
-        "%d rows withheld; %s estimated in %.2f s: %s, then %s",
-        np.count_nonzero(withheld),
-        given.metric.name,
-        lap(),
-        estimate.before,
-        estimate.after,
-    )
-    assumption = shift.assumption
-    if not withheld.all():
-        assumption = with_undefined(assumption, given.metric.name, estimate.before, estimate.after)
-    if doubts:
-        assumption = replace(assumption, doubts=(*assumption.doubts, *doubts))
+    withheld = chosen.withheld
+    told = np.count_nonzero(withheld), given.metric.name, lap(), estimate.before, estimate.after
+    _logger.info("%d rows withheld; %s estimated in %.2f s: %s, then %s", *told)
     return Outcome(
         given.metric,
-        choice,
+        chosen.choice,
         points,
         withheld,
         batch.weight,
         shift,
-        assumption,
+        _assumed(shift, given.metric, estimate, doubts, bool(withheld.all())),
         given.seed,
         given.level,
         certificate=chosen.certificate,
@@ -93,6 +84,16 @@ def decide(given: Given, batch: Batch) -> Outcome:
         values=chosen.values,
         figures=estimate,
     )
+
+
+def _assumed(
+    shift: ShiftEvidence, metric: Metric, estimate: Estimate, doubts: list[str], nothing_left: bool
+) -> Assumption:
+    """Return what figures rest on, with what speaks against the choice."""
+    found = shift.assumption
+    if not nothing_left:
+        found = with_undefined(found, metric.name, estimate.before, estimate.after)
+    return replace(found, doubts=(*found.doubts, *doubts)) if doubts else found
 
 
 def _estimated(
