@@ -59,6 +59,7 @@ from abstain.deciding import (
     calibrated_apart,
     check_order_kept,
     decide,
+    estimate_shift,
     warn_of,
     warn_of_scale,
     with_drift,
@@ -66,7 +67,7 @@ from abstain.deciding import (
 from abstain.estimation import LEVEL
 from abstain.exceptions import ArgumentError, RepairWarning, Way, warn_user
 from abstain.metrics import Decision, Metric
-from abstain.policy import Decisions, Policy, rule_of
+from abstain.policy import Decisions, GroupDecisions, Policy, rule_of
 from abstain.selection import RATES, Cost, Selection, goals_of
 from abstain.shift import KnownLabels, ShiftEstimator, standing_for
 from abstain.summaries import LabelledSummary, Summary
@@ -442,6 +443,92 @@ class Abstainer(Parameters):
             raise ArgumentError(
                 "`team` is for scores in memory, not on a device; give them as an array of NumPy.",
                 "team",
+            )
+
+    def decide_groups(
+        self,
+        scores: ArrayLike,
+        groups: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        missing: Missing = "error",
+        time: Any = None,
+    ) -> GroupDecisions:
+        """Adapt to an unlabelled batch and refer the same share of each of its groups.
+
+        What happened to the batch is estimated once, from all rows. In each group it is then
+        chosen by itself whom to withhold, for the same ``budget``, which has to be a fraction.
+
+        Parameters
+        ----------
+        scores, sample_weight, missing, time
+            As in :meth:`decide`.
+        groups : array-like of shape (n,)
+            The group of each row: text, numbers, dates or the like. Rows without one are a group
+            of their own.
+
+        Returns
+        -------
+        GroupDecisions
+
+        Warns
+        -----
+        AssumptionWarning
+            If something speaks against the figures, or a share is not the one that was asked for;
+            it says what, and what to do.
+        """
+        self._check_equal(scores)
+        read = read_scores(scores, self.order_, scale=self.scale)
+        values, roles = row_roles(read.values, missing=missing)
+        names, codes = group_codes(groups, n_rows=roles.n_rows)
+        warn_of_scale(values, self.calibrator_.picked, self._labelled)
+        weight = check_sample_weight(sample_weight, n_rows=roles.n_rows)
+        given = self._given(self._selection).at_time(time)
+        shift = estimate_shift(given, self._batch(values, roles, weight, given).summary)
+        by, places = dict[Any, Decisions](), dict[Any, IntArray]()
+        for number, name in enumerate(names):
+            at = np.flatnonzero(codes == number)
+            part, own = row_roles(values[at], missing=missing)
+            if not len(own):
+                continue
+            heavy = None if weight is None else weight[at]
+            everyone, _ = own.weights(heavy)
+            here = replace(given, selection=self._left(own, everyone))
+            found = decide(here, self._batch(part, own, heavy, here), shift)
+            # The report of a group shows what it was fitted on.
+            fitted = {"scores": part, "validation": self.validation_}
+            aside = None if own.nothing else own
+            by[name] = Decisions(self._policy(found), found, aside, everyone, **fitted)
+            places[name] = at
+        decisions = GroupDecisions(by, places, read.source, read.others)
+        warn_of(replace(shift.assumption, doubts=decisions.doubts))
+        return decisions
+
+    def _batch(
+        self, values: Any, roles: RowRoles, weight: FloatArray | None, given: Given
+    ) -> Batch:
+        """Return rows of a batch, as they are chosen from."""
+        if not len(roles.at):
+            _raise_none_left(roles)
+        proba, _ = calibrated_apart(self.calibrator_.picked, values, roles)
+        return Batch.of_rows(proba, roles.weights(weight)[1], given.metric, given.selection)
+
+    def _check_equal(self, scores: ArrayLike) -> None:
+        """Refuse what is not the same share of each group."""
+        self._check_way(scores, None)
+        alone = {"target": self.target, "confidence": self.confidence, "team": self.team}
+        unwanted = [name for name, value in alone.items() if value is not None]
+        if not isinstance(self.budget, float | np.floating) or unwanted:
+            said = f"`{unwanted[0]}` as well" if unwanted else f"`budget`={self.budget!r}"
+            raise ArgumentError(
+                f"`budget` of groups must be a fraction, such as 0.15, and all that is asked for: "
+                f"as much is referred of each; got {said}.",
+                "budget",
+            )
+        if on_device(scores):
+            raise ArgumentError(
+                "`scores` in groups must be in memory, not on a device; give an array of NumPy.",
+                "scores",
             )
 
     def summariser(self) -> Summariser:

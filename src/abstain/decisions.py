@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abstain.policy import Decisions
+from abstain.policy import Decisions, GroupDecisions
 from abstain.policy import check_decisions as check_decisions
 from abstain.policy import free_name as free_name
 
-__all__ = ["Decisions"]
+__all__ = ["Decisions", "GroupDecisions"]

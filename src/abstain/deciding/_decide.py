@@ -31,7 +31,7 @@ from abstain.summaries import SKETCH, BatchSummary
 _logger = logger("flow")
 
 
-def decide(given: Given, batch: Batch) -> Outcome:
+def decide(given: Given, batch: Batch, shift: ShiftEvidence | None = None) -> Outcome:
     """Estimate what happened to a batch, choose whom to withhold, estimate what that does.
 
     Parameters
@@ -40,9 +40,13 @@ def decide(given: Given, batch: Batch) -> Outcome:
         What the decision is made from.
     batch : Batch
         What is decided about; its rows may be overwritten.
+    shift : ShiftEvidence, optional
+        What happened, where that was estimated on rows of which these are a part.
     """
     lap = stopwatch()
-    shift = estimate_shift(given, batch.summary, known=batch.known)
+    of_these = shift is None
+    if shift is None:
+        shift = estimate_shift(given, batch.summary, known=batch.known)
     _logger.info(
         "proportions of %d rows estimated and checked in %.2f s", batch.summary.n_rows, lap()
     )
@@ -52,7 +56,7 @@ def decide(given: Given, batch: Batch) -> Outcome:
     now = batch.chosen_from.adapted(shift.ratios, in_place=reuse)
     chosen = choose(given, shift, now, batch)
     if batch.binned and batch.too_coarse(given.metric, now, chosen.choice):
-        return decide(given, batch.exact(given.metric))
+        return decide(given, batch.exact(given.metric), None if of_these else shift)
     points = batch.points(now, shift.ratios)
     chosen = off_edges(given, chosen, now, batch, points)
     _logger.info(

@@ -15,6 +15,7 @@ from abstain.policy._decisions import check_decisions as check_decisions
 from abstain.policy._decisions import decision_columns as decision_columns
 from abstain.policy._decisions import free_name as free_name
 from abstain.policy._decisions import gains_by_row as gains_by_row
+from abstain.policy._groups import GroupDecisions as GroupDecisions
 from abstain.policy._policy import Policy
 from abstain.policy._policy import rule_of as rule_of
 from abstain.policy._policy import warn_of_unscored as warn_of_unscored

@@ -429,7 +429,7 @@ class Decisions:
         Scores that came as an array give a frame of pandas, Polars or PyArrow, the first of them
         that is installed.
         """
-        columns = decision_columns(self, _by_number, gaps=self.missing is not None)
+        columns = decision_columns(self, plain_column, gaps=self.missing is not None)
         columns = {free_name(name, self.carried): values for name, values in columns.items()}
         return to_native_frame(columns, like=self.frame, carried=self.carried, rows=self.rows)
 
@@ -553,13 +553,13 @@ def _labels_of(classes: NDArray[Any], columns: IntArray) -> NDArray[Any]:
 def decided_rows(decisions: Decisions, *, of_part: bool = False) -> list[dict[str, Any]]:
     """Return the columns by rows, as plain values; None for what is no number."""
     columns = decision_columns(
-        decisions, _by_number, gaps=decisions.missing is not None, of_part=of_part
+        decisions, plain_column, gaps=decisions.missing is not None, of_part=of_part
     )
     by_row = zip(*map(plain, columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in by_row]
 
 
-def _by_number(values: NDArray[Any], numbers: IntArray, gaps: bool) -> Any:
+def plain_column(values: NDArray[Any], numbers: IntArray, gaps: bool) -> Any:
     """Return a column; a list where a gap among whole numbers or text is to stay one."""
     column = values[numbers]
     return (
