@@ -121,5 +121,5 @@ def test_too_few_rows_cannot_tell():
 
 def test_the_time_of_a_batch_needs_those_of_validation_rows():
     day, logit, y = stream(1, 0.0)
-    with pytest.raises(ValueError, match="pass theirs to fit"):
+    with pytest.raises(ValueError, match="of which no time is known"):
         fitted(day, logit, y).decide(logit[day >= 45], time=50)

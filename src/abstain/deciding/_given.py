@@ -83,7 +83,7 @@ class Given:
         if self.labelled.drift is None:
             raise ArgumentError(
                 "`time` of a batch tells how far it is from the validation rows, of which no time "
-                "is known; pass theirs to fit(..., time=).",
+                "is known; give theirs as well.",
                 "time",
             )
         mean = float(check_time(time, np.size(time)).mean())
