@@ -96,6 +96,8 @@ class Goal:
         Of a certificate.
     team : {"combine", "replace"} or None
         What becomes of a reader's answer.
+    equal : {"referral"} or None
+        What is to be the same in every group.
     """
 
     metric: Any = filled_by(metric)
@@ -154,6 +156,13 @@ class Goal:
         help="Optimise the final answers: where a row is referred, what model and reader say "
         "together (combine), or what the reader says (replace).  [default: combine, with "
         "--reviewer]",
+    )
+
+    equal: str | None = option_field(
+        "--equal",
+        type=click.Choice(["referral"]),
+        help="With --budget and --by: refer the same share of each group, each by a rule of its "
+        "own.",
     )
 
     def parameters(self) -> dict[str, Any]:

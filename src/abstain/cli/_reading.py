@@ -220,8 +220,8 @@ class Columns:
     )
     by: str | None = option_field(
         "--by",
-        help="With --arms: a column of VALIDATION, such as a hospital; what is promised then "
-        "holds in every group.",
+        help="The column with the group of a row, such as a hospital: with --arms of VALIDATION, "
+        "what is promised then holds in every group; with --equal of BATCH.",
     )
     time: str | None = option_field(
         "--time",

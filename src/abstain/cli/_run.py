@@ -48,7 +48,14 @@ def run(*, goal: Goal, tables: option.Tables, outputs: option.Outputs) -> None:
         "--report": outputs.report,
         "--known-labels": tables.columns.known_labels,
         "--audit": outputs.audit,
+        "--equal": goal.equal,
     }
+    if goal.equal is not None:
+        from abstain.cli._equal import check_equal, run_equal
+
+        of_one = {"--policy": outputs.policy, "--group": tables.columns.group}
+        check_equal(tables, {**of_one, **whole, "--equal": None})
+        tables = replace(tables, columns=replace(tables.columns, group=tables.columns.by, by=None))
     if is_streamed(tables.batch, tables.reading.stream, outputs, whole):
         outputs.check_stream(*inputs)
         _streamed(tables, goal, outputs)
@@ -62,6 +69,9 @@ def run(*, goal: Goal, tables: option.Tables, outputs: option.Outputs) -> None:
     key = signing_key(outputs.key_file)
     source, new = tables.labelled(), tables.new(others=outputs.out is not None)
     abstainer = _fitted(source, tables, goal, parameters)
+    if goal.equal is not None:
+        run_equal(abstainer, new, source, outputs)
+        return
     classes = abstainer.classes_
     told = new.unscored_and_known(classes) | new.audited(outputs.audit, key)
     decisions = abstainer.decide(new.scores_for(classes), **told)

@@ -129,7 +129,7 @@ def plain_logs() -> Iterator[None]:
 #: The headings of help, and the options that stand under each.
 SECTIONS = {
     "What to decide": "metric metrics budget budgets target cost errors value_of_metric "
-    "arms confidence prior_range team at_most drop_certificate methods repeats",
+    "arms confidence prior_range team equal at_most drop_certificate methods repeats",
     "What to watch": "every floor capacity tolerance false_alarms state close acknowledge",
     "Columns": "scores time label target_label labels prediction positive identifier group groups "
     "by known_labels readers opinions",

@@ -25,7 +25,7 @@ from abstain.cli._excel import write_sheet
 from abstain.cli._options import this_command
 from abstain.cli._output import Outputs, manifest_path
 from abstain.cli._terminal import in_a_line, say
-from abstain.decisions import Decisions, free_name
+from abstain.decisions import Decisions, GroupDecisions, free_name
 
 if TYPE_CHECKING:
     from abstain.cli._predictions import Predictions
@@ -42,7 +42,7 @@ _DECIMAL = r"^-?(0|[1-9]\d{0,8})(\.\d{1,6})?$"
 def save_decisions(
     place: Callable[[Path], Path],
     outputs: Outputs,
-    decisions: Decisions,
+    decisions: Decisions | GroupDecisions,
     rows: Predictions,
     sources: tuple[Predictions | Path, ...],
 ) -> None:
@@ -56,7 +56,7 @@ def save_decisions(
         Gives the temporary file for a path; see :func:`abstain._files.landing`.
     outputs : Outputs
         Where the decisions are to stand, and in which order.
-    decisions : Decisions
+    decisions : Decisions or GroupDecisions
         What was decided.
     rows : Predictions
         What it was decided about.
@@ -85,7 +85,7 @@ def save_decisions(
             first = np.nan_to_num(decisions.proba[:, -1], nan=np.inf)
         table = table.take(np.argsort(-first, kind="stable"))
     say_renamed(path, renamed)
-    policy = decisions.policy.sha256
+    policy, _ = _rules(decisions)
     save_table(place, path, table, sources, policy=policy, renamed=renamed, digits=digits)
 
 
@@ -150,8 +150,17 @@ def say_renamed(path: Path, renamed: Mapping[str, str]) -> None:
         )
 
 
+def _rules(decisions: Decisions | GroupDecisions) -> tuple[Any, pa.Array]:
+    """Return the checksum of the rule, or of that of each group, and its beginning by rows."""
+    if isinstance(decisions, GroupDecisions):
+        each = {name: policy.sha256 for name, policy in decisions.policies.items()}
+        return each, pa.array([each[name][:12] for name in decisions.groups])
+    sha = decisions.policy.sha256
+    return sha, pa.repeat(sha[:12], len(decisions))
+
+
 def decision_table(
-    decisions: Decisions,
+    decisions: Decisions | GroupDecisions,
     names: pa.Array | pa.ChunkedArray,
     identifier: str | None,
     others: pa.Table,
@@ -167,7 +176,10 @@ def decision_table(
             values = column.to_numpy()
             values = values if digits >= EXACT else _significant(values, digits)
             ours[name] = pa.array(values, mask=np.isnan(values))
-    sha = pa.repeat(decisions.policy.sha256[:12], len(decisions))
+    if isinstance(decisions, GroupDecisions):
+        # The column it is from is among the others.
+        del ours["group"]
+    _, sha = _rules(decisions)
     called, renamed = column_layout(identifier, others.column_names, [*ours])
     return pa.table([names, *others.columns, *ours.values(), sha], names=called), renamed
 
@@ -194,12 +206,14 @@ def column_layout(
     return [first, *others, *map(own, [*ours, "policy"])], renamed
 
 
-def digits_of(decisions: Decisions) -> int:
+def digits_of(decisions: Decisions | GroupDecisions) -> int:
     """Return how many significant digits to write: the fewest that reproduce the decisions.
 
     Of 6, 9 or 12 those with which the written probabilities give the same predictions, and tell
     rows that were decided differently apart; or else all of them.
     """
+    if isinstance(decisions, GroupDecisions):
+        return max(map(digits_of, decisions.by.values()))
     # Rows without a score, and rows with a known label, are not decided by probabilities.
     scored = decisions.scored
     exact, rule, predicted = scored.compact, scored.choice.rule, scored.columns
