@@ -96,12 +96,12 @@ def test_of_many_classes_or_without_a_positive_one_there_is_none():
 
 @pytest.mark.slow
 def test_its_intervals_hold_as_often_as_they_say():
-    """Of 90% intervals over simulated clinics, at least 84% held (two standard errors)."""
+    """Of 90% intervals over simulated clinics, at least 84% held (three standard errors)."""
     held = []
-    for seed in range(60):
+    for seed in range(200):
         clinic = screening_clinic(1_000, 1_000, random_state=seed)
         decisions = decided(clinic)
         point, value = operating_point(decisions), realised(decisions, clinic.y_target)
         found = [*(point.shares[name].after for name in SHARES), point.missed.after]
         held.append([one.holds(true) for one, true in zip(found, value, strict=True)])
-    assert (np.mean(held, axis=0) > 0.82).all()
+    assert (np.mean(held, axis=0) > 0.84).all()
