@@ -65,7 +65,7 @@ from abstain.deciding import (
     with_drift,
 )
 from abstain.estimation import LEVEL
-from abstain.exceptions import ArgumentError, RepairWarning, Way, warn_user
+from abstain.exceptions import ArgumentError, RepairWarning, TargetUnreachable, Way, warn_user
 from abstain.metrics import Decision, Metric
 from abstain.policy import Decisions, GroupDecisions, Policy, rule_of
 from abstain.selection import RATES, Cost, Selection, goals_of
@@ -454,10 +454,11 @@ class Abstainer(Parameters):
         missing: Missing = "error",
         time: Any = None,
     ) -> GroupDecisions:
-        """Adapt to an unlabelled batch and refer the same share of each of its groups.
+        """Adapt to an unlabelled batch and refer the same share, or reach the same, in each group.
 
         What happened to the batch is estimated once, from all rows. In each group it is then
-        chosen by itself whom to withhold, for the same ``budget``, which has to be a fraction.
+        chosen by itself whom to withhold: for the same ``budget``, which has to be a fraction, or
+        as few as reach the ``target`` there, such as a floor of sensitivity.
 
         Parameters
         ----------
@@ -476,6 +477,11 @@ class Abstainer(Parameters):
         AssumptionWarning
             If something speaks against the figures, or a share is not the one that was asked for;
             it says what, and what to do.
+
+        Raises
+        ------
+        TargetUnreachable
+            If no abstention reaches the target in a group; it says in which.
         """
         self._check_equal(scores)
         read = read_scores(scores, self.order_, scale=self.scale)
@@ -494,7 +500,10 @@ class Abstainer(Parameters):
             heavy = None if weight is None else weight[at]
             everyone, _ = own.weights(heavy)
             here = replace(given, selection=self._left(own, everyone))
-            found = decide(here, self._batch(part, own, heavy, here), shift)
+            try:
+                found = decide(here, self._batch(part, own, heavy, here), shift)
+            except TargetUnreachable as error:
+                raise TargetUnreachable(f"Group {name}: {error}") from error
             # The report of a group shows what it was fitted on.
             fitted = {"scores": part, "validation": self.validation_}
             aside = None if own.nothing else own
@@ -514,15 +523,19 @@ class Abstainer(Parameters):
         return Batch.of_rows(proba, roles.weights(weight)[1], given.metric, given.selection)
 
     def _check_equal(self, scores: ArrayLike) -> None:
-        """Refuse what is not the same share of each group."""
+        """Refuse what is not the same share of each group, and no target in each."""
         self._check_way(scores, None)
-        alone = {"target": self.target, "confidence": self.confidence, "team": self.team}
-        unwanted = [name for name, value in alone.items() if value is not None]
-        if not isinstance(self.budget, float | np.floating) or unwanted:
-            said = f"`{unwanted[0]}` as well" if unwanted else f"`budget`={self.budget!r}"
+        for name in ("cost", "arms", "confidence", "team"):
+            if getattr(self, name) is not None:
+                raise ArgumentError(
+                    f"`{name}` is of all rows together; for groups of new rows give a `budget` or "
+                    f"a `target`.",
+                    name,
+                )
+        if self.budget is not None and not isinstance(self.budget, float | np.floating):
             raise ArgumentError(
-                f"`budget` of groups must be a fraction, such as 0.15, and all that is asked for: "
-                f"as much is referred of each; got {said}.",
+                f"`budget` of groups must be a fraction, such as 0.15, as so much is referred of "
+                f"each; got {self.budget!r}.",
                 "budget",
             )
         if on_device(scores):

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from abstain import Abstainer, Policy
+from abstain import Abstainer, Cost, Policy
 from abstain.datasets import screening_clinic
-from abstain.exceptions import ArgumentError, AssumptionWarning
+from abstain.exceptions import ArgumentError, AssumptionWarning, TargetUnreachable
 
 CLINIC = screening_clinic(1_000, 1_000, random_state=0)
 HOSPITAL = np.repeat(["A", "B", "C"], [600, 300, 100])
@@ -151,11 +151,11 @@ def test_it_says_what_it_decided():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"budget": 40}, r"`budget` of groups must be a fraction.*`budget`=40"),
-        ({"budget": None, "target": 0.9}, "`target` as well"),
-        ({"target": 0.95}, "`target` as well"),
-        ({"confidence": 0.9}, "`confidence` as well"),
-        ({"team": "combine"}, "`team` as well"),
+        ({"budget": 40}, r"`budget` of groups must be a fraction.* got 40"),
+        ({"budget": None, "cost": Cost(0.1)}, "`cost` is of all rows together"),
+        ({"budget": None, "arms": {"sensitivity": 0.9}}, "`arms` is of all rows together"),
+        ({"confidence": 0.9}, "`confidence` is of all rows together"),
+        ({"team": "combine"}, "`team` is of all rows together"),
     ],
 )
 def test_what_is_no_equal_share_is_refused(options, said):
@@ -173,3 +173,28 @@ def test_groups_of_other_rows_are_refused():
 def test_a_group_has_a_page_of_its_own():
     page = fitted().decide_groups(CLINIC.scores_target, HOSPITAL).by["B"].report(random_state=0)
     assert "45 of 300" in page.headline
+
+
+FLOOR = {"sensitivity": 0.85, "specificity": 0.8}
+
+
+def test_each_group_reaches_a_floor():
+    decisions = fitted(budget=None, target=FLOOR).decide_groups(CLINIC.scores_target, HOSPITAL)
+    for name, one in decisions.by.items():
+        kept = ~one.abstain
+        p, positive = one.proba[kept, 1], one.prediction[kept] == 1
+        assert p[positive].sum() / p.sum() >= FLOOR["sensitivity"], name
+        assert (1 - p)[~positive].sum() / (1 - p).sum() >= FLOOR["specificity"], name
+    assert "are referred and not" not in " ".join(decisions.doubts)
+
+
+def test_a_floor_is_capped_by_a_budget():
+    decisions = fitted(target=FLOOR).decide_groups(CLINIC.scores_target, HOSPITAL)
+    assert max(one.abstention_rate for one in decisions.by.values()) <= 0.15
+    assert all(0 <= one.reached <= 1 for one in decisions.by.values())
+
+
+def test_a_floor_out_of_reach_says_in_which_group():
+    scores = np.where(HOSPITAL == "C", CLINIC.scores_target[0], CLINIC.scores_target)
+    with pytest.raises(TargetUnreachable, match=r"^Group C: "):
+        fitted(budget=None, target=FLOOR).decide_groups(scores, HOSPITAL)

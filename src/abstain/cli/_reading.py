@@ -221,7 +221,7 @@ class Columns:
     by: str | None = option_field(
         "--by",
         help="The column with the group of a row, such as a hospital: with --arms of VALIDATION, "
-        "what is promised then holds in every group; with --equal of BATCH.",
+        "what is promised then holds in every group; with --equal or --target of BATCH.",
     )
     time: str | None = option_field(
         "--time",

@@ -48,14 +48,13 @@ def run(*, goal: Goal, tables: option.Tables, outputs: option.Outputs) -> None:
         "--report": outputs.report,
         "--known-labels": tables.columns.known_labels,
         "--audit": outputs.audit,
-        "--equal": goal.equal,
     }
-    if goal.equal is not None:
-        from abstain.cli._equal import check_equal, run_equal
+    by_group = goal.equal is not None or (tables.columns.by is not None and goal.arms is None)
+    if by_group:
+        from abstain.cli._by_group import of_batch
 
-        of_one = {"--policy": outputs.policy, "--group": tables.columns.group}
-        check_equal(tables, {**of_one, **whole, "--equal": None})
-        tables = replace(tables, columns=replace(tables.columns, group=tables.columns.by, by=None))
+        tables = of_batch(goal, tables, {**whole, "--policy": outputs.policy})
+        whole["--by"] = tables.columns.group
     if is_streamed(tables.batch, tables.reading.stream, outputs, whole):
         outputs.check_stream(*inputs)
         _streamed(tables, goal, outputs)
@@ -69,8 +68,8 @@ def run(*, goal: Goal, tables: option.Tables, outputs: option.Outputs) -> None:
     key = signing_key(outputs.key_file)
     source, new = tables.labelled(), tables.new(others=outputs.out is not None)
     abstainer = _fitted(source, tables, goal, parameters)
-    if goal.equal is not None:
-        run_equal(abstainer, new, source, outputs)
+    if by_group:
+        _run_groups(abstainer, new, source, goal, outputs)
         return
     classes = abstainer.classes_
     told = new.unscored_and_known(classes) | new.audited(outputs.audit, key)
@@ -87,6 +86,27 @@ def run(*, goal: Goal, tables: option.Tables, outputs: option.Outputs) -> None:
             decisions.policy.save(place(outputs.policy), key=key)
         if page is not None:
             page.save(place(Path(str(outputs.report))))
+
+
+def _run_groups(
+    abstainer: Abstainer,
+    new: Predictions,
+    source: Predictions,
+    goal: Goal,
+    outputs: option.Outputs,
+) -> None:
+    """Decide in each group of BATCH by itself, and write and print what was decided."""
+    from abstain.cli._by_group import group_facts, group_lines
+    from abstain.cli._writing import save_decisions
+
+    groups: Any = new.groups
+    told = new.unscored_and_known(abstainer.classes_)
+    scores = new.scores_for(abstainer.classes_)
+    decisions = abstainer.decide_groups(scores, groups, **told)
+    found = group_facts(decisions, new.group_name) | new.remarks
+    _stop_short(found, group_lines(found), goal, outputs)
+    with outputs.landing(found, group_lines(found)) as place:
+        save_decisions(place, outputs, decisions, new, (source, new))
 
 
 def _with_columns(policy: Policy, columns: option.Columns) -> Policy:

@@ -1,4 +1,4 @@
-"""Decisions by group: the same share of each is referred, by a rule of its own."""
+"""Decisions by group, in each by a rule of its own: for the same share, or the same target."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class GroupDecisions:
-    """What to do with each row of a batch, the same share of each group being referred.
+    """What to do with each row of a batch, chosen in each group by itself for the same goal.
 
     Made by :meth:`abstain.Abstainer.decide_groups`.
 
@@ -176,9 +176,13 @@ class GroupDecisions:
         tiny, said = [], list[str]()
         for name, one in zip(self._names, self.by.values(), strict=True):
             weight = np.ones(len(one)) if one.sample_weight is None else one.sample_weight
-            budget = getattr(one.policy.selection, "budget", None) or 0.0
+            asked = one.policy.selection
+            # A target takes less than the budget that caps it.
+            budget = asked.budget if asked is not None and asked.target is None else None
             row = float(weight.max() / weight.sum())
-            if budget and budget < row - _ROUNDING:
+            if not budget:
+                continue
+            if budget < row - _ROUNDING:
                 tiny.append(f"{name} ({len(one):,})")
             elif one.abstention_rate < budget - row - _ROUNDING:
                 said.append(

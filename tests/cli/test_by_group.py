@@ -1,4 +1,4 @@
-"""``abstain run --by COLUMN --equal referral``."""
+"""``abstain run --by COLUMN``, with a budget that is the same for each group or a target."""
 
 import csv
 import json
@@ -38,7 +38,7 @@ def rows():
 def test_what_the_library_decides(abstain, clinic):
     code, out, err = abstain(*RUN, "--by", "site", "--id", "id", "--out", "decisions.csv")
     assert code == 0, err
-    assert "Withheld 100 of 1,000 rows, the same share of each site" in out
+    assert "Withheld 100 of 1,000 rows, chosen in each site" in out
     assert "north: 80 of 800 rows (10.0%)\n  Estimated auroc  before 0.9" in out
     told = {"calibration": "platt", "scale": "logits", "random_state": 0}
     library = Abstainer("auroc", budget=0.1, **told).fit(CLINIC.scores_val, CLINIC.y_val)
@@ -103,12 +103,35 @@ def test_rows_without_a_score(abstain, clinic):
         (("--by", "site", "--group", "site"), "--group is of one rule"),
         (("--by", "site", "--audit", "2%"), "--audit is of one rule"),
         (("--by", "site", "--known-labels", "id"), "--known-labels is of one rule"),
-        (("--by", "site", "--stream"), "--equal takes all rows in memory"),
+        (("--by", "site", "--stream"), "--by takes all rows in memory"),
         (("--by", "site", "--budget", "40"), "--budget of groups must be a fraction"),
-        (("--by", "site", "--target", "0.9"), "--target as well"),
+        (("--by", "site", "--confidence", "0.9"), "--confidence is of all rows"),
     ],
 )
 def test_what_does_not_go_together(abstain, clinic, more, said):
     code, _, err = abstain(*RUN, *more)
     assert code != 0
     assert said in err
+
+
+FLOOR = ("run", "validation.csv", "target.csv", *READ, "--metric", "auroc", "--by", "site")
+
+
+def test_a_target_is_reached_in_each_group(abstain, clinic):
+    arguments = (*FLOOR, "--target", "sensitivity=0.85,specificity=0.8")
+    code, out, err = abstain(*arguments)
+    assert code == 0, err
+    assert out.count("sensitivity  at least 0.85") == 2
+    found = json.loads(abstain(*arguments, "--json")[1])
+    assert all(one["reached"] for one in found["asked"]["targets"])
+    shares = [one["abstention_rate"] for one in found["groups"].values()]
+    assert shares[0] != shares[1]
+
+
+@pytest.mark.parametrize(
+    "more", [("--budget", "0.1"), ("--target", "0.9", "--budget", "0.1", "--equal", "referral")]
+)
+def test_a_budget_or_a_target(abstain, clinic, more):
+    code, _, err = abstain(*FLOOR, *more)
+    assert code != 0
+    assert "--by goes with --arms; or with --budget and --equal referral" in err
