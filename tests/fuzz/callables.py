@@ -28,7 +28,8 @@ ROOMS = (
 #: that were checked before; and what a monitor says of chunks that it was given, and of files.
 NOT_DOORS = {
     *("AbstainError", "Decisions", "Policy", "Certificate", "Bound", "Summary", "__version__"),
-    *("bins_for", "coarseness", "choose_for", "check_n_classes", "check_parameters", "penalties"),
+    *("bins_for", "coarseness", "choose_for", "check_function", "check_n_classes", "penalties"),
+    "check_parameters",
     *("compact", "fit_summaries", "from_dict", "to_dict", "restored", "get_params", "set_params"),
     *("get_metadata_routing", "set_fit_request", "set_score_request", "importance", "other"),
     *("ratio_draws", "settled", "gradient", "removal_gains", "value", "of", "restore", "register"),
@@ -96,6 +97,7 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "estimator": lambda: _classifier(),
     "X": lambda: np.column_stack([P, 1 - P]),
     "y": lambda: Y,
+    "groups": lambda: np.where(np.arange(len(P)) % 2, "a", "b"),
     "scores": lambda: P,
     "scores_val": lambda: P,
     "scores_reference": lambda: P,

@@ -46,7 +46,9 @@ def progress_bar(
     def drawn(done: int, _: float) -> str:
         return f"{label} {_bar(done, total)} {done}/{total}"
 
-    with _redrawn(drawn, INTERVAL, first=True, show=show) as advance:
+    # Of few steps each moves the bar.
+    interval = INTERVAL if total > WIDTH else 0.0
+    with _redrawn(drawn, interval, first=True, show=show) as advance:
         yield lambda: advance(1)
 
 
