@@ -84,6 +84,8 @@ __all__ = ["Abstainer"]
 
 _DECIDE = Way("Abstainer.decide", python="decide()")
 _logger = logger("abstainer")
+# In each of these it is chosen by itself.
+_MOST_GROUPS = 1_000
 
 
 class Abstainer(Parameters):
@@ -486,7 +488,7 @@ class Abstainer(Parameters):
         self._check_equal(scores)
         read = read_scores(scores, self.order_, scale=self.scale)
         values, roles = row_roles(read.values, missing=missing)
-        names, codes = group_codes(groups, n_rows=roles.n_rows)
+        names, codes = group_codes(groups, n_rows=roles.n_rows, most=_MOST_GROUPS)
         warn_of_scale(values, self.calibrator_.picked, self._labelled)
         weight = check_sample_weight(sample_weight, n_rows=roles.n_rows)
         given = self._given(self._selection).at_time(time)

@@ -168,6 +168,9 @@ def test_groups_of_other_rows_are_refused():
         fitted().decide_groups(CLINIC.scores_target, HOSPITAL[:-1])
     with pytest.raises(TypeError, match="`groups` must be text, numbers, dates"):
         fitted().decide_groups(CLINIC.scores_target, [{"a": 1}] * 1_000)
+    scores = np.repeat(CLINIC.scores_target, 2)
+    with pytest.raises(ValueError, match="at most 1,000 groups; got 2,000"):
+        fitted().decide_groups(scores, np.arange(2_000))
 
 
 def test_a_group_has_a_page_of_its_own():

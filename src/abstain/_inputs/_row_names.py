@@ -77,10 +77,12 @@ def n_entries(values: Any, *, name: str) -> int:
     return len(_listed(values, name))
 
 
-def group_codes(groups: Any, *, n_rows: int, name: str = "groups") -> tuple[list[Any], IntArray]:
+def group_codes(
+    groups: Any, *, n_rows: int, name: str = "groups", most: int | None = None
+) -> tuple[list[Any], IntArray]:
     """Return the groups, in their order where they have one, and the number of each row's.
 
-    Rows without a group are one of their own, the last.
+    Rows without a group are one of their own, the last. ``most`` is how many there may be.
     """
     values = row_names(groups, n_rows=n_rows, name=name)
     strange = next((one for one in values if not _is_name(one)), None)
@@ -108,6 +110,10 @@ def group_codes(groups: Any, *, n_rows: int, name: str = "groups") -> tuple[list
             last = f"({last})"
         known.append(last)
         number[None] = len(known) - 1
+    if most is not None and len(known) > most:
+        raise ValueError(
+            f"`{name}` must have at most {most:,} groups; got {len(known):,}. Is it an id?"
+        )
     codes: NDArray[np.intp] = np.array([number[value] for value in values], dtype=np.intp)
     return known, codes
 

@@ -41,11 +41,7 @@ def group_rows(groups: Any, n: int) -> list[tuple[Any, Mask]]:
 
 
 def _rows_by_label(groups: Any, n: int, name: str) -> list[tuple[Any, Mask]]:
-    labels, codes = group_codes(groups, n_rows=n, name=name)
-    if len(labels) > MOST_GROUPS:
-        raise ValueError(
-            f"`{name}` must have at most {MOST_GROUPS:,} groups; got {len(labels):,}. Is it an id?"
-        )
+    labels, codes = group_codes(groups, n_rows=n, name=name, most=MOST_GROUPS)
     return [(label, codes == number) for number, label in enumerate(labels)]
 
 
