@@ -35,7 +35,7 @@ the same predictions, those of the model itself.
   seed is made of the set's name and the number of the split) whose batch has other class
   proportions.
 - **other**: as many splits whose batch has uncertain rows four times as often as certain ones.
-  That is not label shift: ours starts from the wrong model, CBPE and DoC from the right one.
+  That is not label shift: ours has to find that out, where CBPE and DoC take it for granted.
 
 *Ours* is `abstain.estimate` with default settings. *CBPE* is the NannyML package itself, fitted on
 the validation rows, on every set. *ATC* is average thresholded confidence (Garg and others, 2022),
@@ -66,12 +66,11 @@ OF_MANY = {"accuracy": "accuracy", "f1:macro": "f1"}
 _SPLIT = (*GROUPS["predictions"], *GROUPS["sklearn"], *GROUPS["statsmodels"])
 
 _WHY = {
-    "drift": "What drifted there is not known; ours checks whether it looks like label shift.",
+    "drift": "What drifted there is not known; ours weighs what may have happened.",
     "label": "There label shift is the right model, and the peers assume that none happened.",
     "other": (
         "There a score means what it meant and only the mix of scores moved, which is what CBPE "
-        "and DoC assume. Ours has to find that out by a test, and adapts where the test sees "
-        "nothing."
+        "and DoC assume. Ours has to find that out."
     ),
 }
 

@@ -39,8 +39,8 @@ were drawn with. Seconds are those of a call with all that it needs: calibration
 intervals, two rows of the table measured at a time.
 
 - *Ours* is what `Abstainer` and `abstain.estimate` take unless told otherwise: calibration
-  `"auto"`, then `abstain.shift.AutoShift`, which checks for label shift and keeps the old
-  proportions where it sees another shift. *Ours, em* is what `abstain shift` prints.
+  `"auto"`, then `abstain.shift.AutoShift`, which is not told that it is label shift, as all others
+  here are, and so moves less far. *Ours, em* is told.
 - *EMQ*, *KDEy* (`KDEyML`, bandwidth 0.1), *BayesianCC*, *BayesianKDEy* and *BayesianMAPLS* are
   QuaPy's, with default settings, behind a classifier that hands the probabilities through.
   *EMQ BCTS* is the setting that QuaPy recommends for EMQ: bias-corrected temperature scaling and
