@@ -37,6 +37,7 @@ ROOMS = [
     "policy",
     "decisions",
     "_rowwise",
+    "_settings",
     "abstainer",
     "classifier",
     "monitoring",
