@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,6 +57,7 @@ from abstain.deciding import (
     check_order_kept,
     decide,
     estimate_shift,
+    known_labels,
     warn_of,
     warn_of_scale,
     with_drift,
@@ -66,7 +67,7 @@ from abstain.exceptions import ArgumentError, RepairWarning, TargetUnreachable, 
 from abstain.metrics import Decision, Metric
 from abstain.policy import Decisions, GroupDecisions, Policy, rule_of
 from abstain.selection import Cost, Selection
-from abstain.shift import KnownLabels, ShiftEstimator, standing_for
+from abstain.shift import ShiftEstimator
 from abstain.summaries import LabelledSummary, Summary
 from abstain.team import (
     Answer,
@@ -399,8 +400,7 @@ class Abstainer(Settings):
         values, roles = row_roles(
             read.values, missing=missing, y_target=y_target, classes=self.classes_
         )
-        if not len(roles) or (not roles.nothing and not len(roles.at)):
-            _raise_none_left(roles)
+        roles.check_left()
         warn_of_scale(values, self.calibrator_.picked, self._labelled)
         proba, apart = calibrated_apart(self.calibrator_.picked, values, roles)
         everyone, weight = roles.weights(sample_weight)
@@ -408,7 +408,7 @@ class Abstainer(Settings):
         given = given.at_time(time)
         chance, known = roles.left(probability), None
         if apart is not None and roles.codes is not None:
-            known = _known_labels(roles, roles.codes, apart, everyone, chance, len(self.classes_))
+            known = known_labels(roles, roles.codes, apart, everyone, chance, len(self.classes_))
         outside = None if score_samples is None else partial(self._variance, score_samples, roles)
         batch = Batch.of_rows(
             proba, weight, given.metric, given.selection, known=known, outside_score=outside
@@ -517,8 +517,7 @@ class Abstainer(Settings):
         self, values: Any, roles: RowRoles, weight: FloatArray | None, given: Given
     ) -> Batch:
         """Return rows of a batch, as they are chosen from."""
-        if not len(roles.at):
-            _raise_none_left(roles)
+        roles.check_left()
         proba, _ = calibrated_apart(self.calibrator_.picked, values, roles)
         return Batch.of_rows(proba, roles.weights(weight)[1], given.metric, given.selection)
 
@@ -745,47 +744,6 @@ def _with_labels(
         name: LabelledOpinions(rows.labels, codes[at], rows.weight, rows.proba)
         for name, codes in answers.items()
     }
-
-
-def _raise_none_left(roles: RowRoles) -> NoReturn:
-    if not roles.n_rows:
-        raise ArgumentError("`scores` is empty; pass at least one row.", "scores")
-    without = roles.n_rows - len(roles) + _counted(roles.missing)
-    raise ArgumentError(
-        f"`scores` must have a row to decide about; of {roles.n_rows} rows {without} have no "
-        f"score and {_counted(roles.known)} have a known label.",
-        "scores",
-    )
-
-
-def _known_labels(
-    roles: RowRoles,
-    codes: IntArray,
-    proba: FloatArray,
-    weight: FloatArray | None,
-    probability: FloatArray | None,
-    n_classes: int,
-) -> KnownLabels:
-    """Return the rows of known label, for what they say of the batch."""
-    at, counts = roles.labelled_at, roles.counts(weight, n_classes)
-    standing = None
-    if probability is not None:
-        counts, standing = standing_for(codes, probability, weight, n_classes)
-    return KnownLabels(
-        counts,
-        LabelledSummary(
-            # Probabilities that are to be adapted in place elsewhere.
-            np.array(both_columns(proba)),
-            codes[at],
-            None if weight is None else weight[at],
-        ),
-        n=int((codes >= 0).sum()),
-        standing=None if standing is None else standing[at],
-    )
-
-
-def _counted(rows: Mask | None) -> int:
-    return 0 if rows is None else int(rows.sum())
 
 
 def _total(rows: Mask, weight: FloatArray | None) -> float:

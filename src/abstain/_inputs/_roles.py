@@ -86,6 +86,21 @@ class RowRoles:
         """Whether no row is set aside or dropped."""
         return self.rows is None and self.missing is None and self.codes is None
 
+    def check_left(self) -> None:
+        """Raise if no row is left to decide about."""
+        if not self.n_rows:
+            raise ArgumentError("`scores` is empty; pass at least one row.", "scores")
+        if len(self) and (self.nothing or len(self.at)):
+            return
+        missing, known = (
+            0 if rows is None else np.count_nonzero(rows) for rows in (self.missing, self.known)
+        )
+        raise ArgumentError(
+            f"`scores` must have a row to decide about; of {self.n_rows} rows "
+            f"{self.n_rows - len(self) + missing} have no score and {known} have a known label.",
+            "scores",
+        )
+
     def left(self, values: Any) -> Any:
         """Return what there is for each row without that for the dropped ones."""
         if values is None or self.rows is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abstain.deciding._batch import Batch as Batch
 from abstain.deciding._batch import calibrated_apart as calibrated_apart
+from abstain.deciding._batch import known_labels as known_labels
 from abstain.deciding._decide import decide as decide
 from abstain.deciding._doubts import warn_of as warn_of
 from abstain.deciding._doubts import warn_of_scale as warn_of_scale

@@ -17,8 +17,16 @@ from abstain.calibration import Calibrator
 from abstain.metrics import Metric
 from abstain.regions import Choice
 from abstain.selection import Selection
-from abstain.shift import KnownLabels
-from abstain.summaries import BatchSummary, RowSummary, Summary, compact, own_order, summarise
+from abstain.shift import KnownLabels, standing_for
+from abstain.summaries import (
+    BatchSummary,
+    LabelledSummary,
+    RowSummary,
+    Summary,
+    compact,
+    own_order,
+    summarise,
+)
 
 #: Gives a score of each row that no probability tells, from new over old class proportions.
 OutsideScore = Callable[[FloatArray], FloatArray]
@@ -177,6 +185,32 @@ def calibrated_apart(
         # The message should number rows as they came.
         roles.check(values, scale=calibrator.scale, n_classes=len(calibrator.classes_))
         raise
+
+
+def known_labels(
+    roles: RowRoles,
+    codes: IntArray,
+    proba: FloatArray,
+    weight: FloatArray | None,
+    probability: FloatArray | None,
+    n_classes: int,
+) -> KnownLabels:
+    """Return the rows of known label, for what they say of the batch."""
+    at, counts = roles.labelled_at, roles.counts(weight, n_classes)
+    standing = None
+    if probability is not None:
+        counts, standing = standing_for(codes, probability, weight, n_classes)
+    return KnownLabels(
+        counts,
+        LabelledSummary(
+            # Probabilities that are to be adapted in place elsewhere.
+            np.array(both_columns(proba)),
+            codes[at],
+            None if weight is None else weight[at],
+        ),
+        n=int((codes >= 0).sum()),
+        standing=None if standing is None else standing[at],
+    )
 
 
 def _compact(calibrator: Calibrator, values: Any) -> FloatArray:
