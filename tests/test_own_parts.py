@@ -1,6 +1,7 @@
 """A part that is declared in one place: decided by, exported, saved and loaded like ours."""
 
 import sqlite3
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -47,7 +48,7 @@ def by_every_way(policy, path):
     yield policy.apply(NEW).abstain
     yield Policy.load(path).apply(NEW).abstain
     yield run_onnx(policy.to_onnx(columns=1))
-    with sqlite3.connect(":memory:") as database:
+    with closing(sqlite3.connect(":memory:")) as database:
         database.execute("create table batch (logit double)")
         database.executemany("insert into batch values (?)", NEW[:, None].tolist())
         query = policy.to_sql("sqlite", table="batch", scores=["logit"])

@@ -1,6 +1,7 @@
 """``abstain export``: a rule as SQL or ONNX, that decides as ``abstain apply`` does."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +32,7 @@ def rule(abstain):
 
 
 def decided(query, scores):
-    with sqlite3.connect(":memory:") as connection:
+    with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute("CREATE TABLE visits (id, score)")
         rows = enumerate(scores.tolist())
         connection.executemany("INSERT INTO visits VALUES (?, ?)", rows)

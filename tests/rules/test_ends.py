@@ -1,6 +1,7 @@
 """Thresholds at the ends of what a probability can be, in every way out."""
 
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -37,7 +38,7 @@ def test_sql_predicts_them_so(at_an_end):
     pytest.importorskip("sqlglot", reason="SQL export needs the extra 'sql'")
     policy, expected = at_an_end
     query = policy.to_sql("sqlite", table="t", scores="p", keep=["p"])
-    with sqlite3.connect(":memory:") as connection:
+    with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute("CREATE TABLE t (p REAL)")
         connection.executemany("INSERT INTO t VALUES (?)", [(float(p),) for p in P])
         rows = connection.execute(f"SELECT p, prediction FROM ({query}) ORDER BY p").fetchall()

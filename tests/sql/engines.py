@@ -66,6 +66,10 @@ class InSQLite:
     def close(self):
         self.connection.close()
 
+    def __del__(self):
+        # Tests leave it open, of which Python 3.13 warns.
+        self.close()
+
 
 class InPostgres:
     """A database of a server; columns have the type that they come in."""

@@ -52,7 +52,7 @@ def period_end(start: int, every: str) -> int:
     """Return where the period that begins there ends."""
     begin = np.datetime64(start, "s")
     if every == "month":
-        end = begin.astype("datetime64[M]") + 1
+        end = begin.astype("datetime64[M]") + np.timedelta64(1, "M")
     else:
         end = begin + np.timedelta64({"week": 7 * 24, "day": 24, "hour": 1}[every], "h")
     return int(end.astype("datetime64[s]").astype(np.int64))
