@@ -98,6 +98,18 @@ def test_datetimes_and_text_are_times_too():
     )
 
 
+def test_a_class_that_came_late_leaves_blocks_out(tmp_path):
+    """Of blocks before it there is no estimate; the others tell, and a policy can be kept."""
+    day, logit, y = stream(1, 0.4)
+    y[: N // 4] = 0
+    settings = {"calibration": "platt", "scale": "logits", "random_state": 0}
+    abstainer = Abstainer("auroc", budget=0.1, **settings).fit(logit, y, time=day)
+    found = abstainer.decide(logit[:500])
+    assert np.isfinite(found.policy.source.drift.spread("auroc"))
+    found.policy.save(tmp_path / "rule.json")
+    assert Policy.load(tmp_path / "rule.json").source.drift == found.policy.source.drift
+
+
 @pytest.mark.parametrize(
     ("times", "message"),
     [

@@ -140,7 +140,6 @@ class Settings(Parameters):
         selection.check(metric)
         if selection.arms is not None:
             check_arms(selection.arms, self.prior_range)
-        self._selection.check(metric)
         self._check_team()
         if self.confidence is not None:
             check_confidence(self.confidence)

@@ -80,6 +80,8 @@ def with_drift(
         earlier = rows.part(order[:first])
         passed = float(block.times.mean() - earlier.times.mean())
         for k, (missed, error) in enumerate(_tested(given, calibrator, earlier, block, metrics)):
+            if not np.isfinite(error):
+                continue
             # A line through none, by least squares: far and well known blocks count most.
             above[k] += passed * (missed**2 - error**2) / error**4
             below[k] += passed**2 / error**4
